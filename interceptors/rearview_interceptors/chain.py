@@ -1,0 +1,134 @@
+"""Asks the interceptors in their order, and keeps the conversation safe from them."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from rearview_interceptors.api import Call, Hint, Hold, Interceptor, Reply, Said
+
+LATE_SECONDS = 0.002
+FAILURES_TO_OFF = 3
+LATE_TO_REPORT = 3
+LATE_TO_OFF = 10
+
+
+class _Watched:
+    """One interceptor and how it behaved so far."""
+
+    __slots__ = ("failures", "late_in_row", "name", "reported", "subject")
+
+    def __init__(self, subject: Interceptor) -> None:
+        self.subject = subject
+        self.name = type(subject).__qualname__
+        self.failures = 0
+        self.late_in_row = 0
+        self.reported: set[str] = set()
+
+
+_Hooks = tuple[tuple[Callable[..., Any], _Watched], ...]
+
+
+class Chain:
+    """The interceptors in their order; the first verdict wins, and the ones behind it are not asked.
+
+    An interceptor that raises, or answers with anything but `None` or the hook's own verdict, is passed over; the
+    third failure switches it off. One that takes more than 2 ms keeps its verdict; ten late answers in a row switch
+    it off (in a row, because a busy machine makes anybody late now and then). Off lasts as long as the process. A
+    hook that an interceptor does not override costs nothing. What is no `Exception`, such as `KeyboardInterrupt`,
+    goes through.
+
+    `report` hears, once per interceptor, `interceptor.failed` (first failure), `interceptor.late` (third late answer
+    in a row) and `interceptor.off`; whatever it raises is ignored. `clock` is monotonic and in seconds.
+    """
+
+    __slots__ = ("_all", "_clock", "_finished", "_report", "_request", "_response")
+
+    def __init__(
+        self,
+        interceptors: Sequence[Interceptor],
+        clock: Callable[[], float],
+        report: Callable[[str, dict[str, Any]], None],
+    ) -> None:
+        self._all = [_Watched(interceptor) for interceptor in interceptors]
+        self._clock = clock
+        self._report = report
+        self._bind()
+
+    def on_request(self, call: Call) -> Hold | None:
+        """Return the first hold, or `None`: the call goes on."""
+        if not self._request:
+            return None
+        verdict: Hold | None = self._ask(self._request, Hold, (call,))
+        return verdict
+
+    def on_response(self, call: Call, reply: Reply) -> Hint | None:
+        """Return the first hint, or `None`: the reply stays as it is."""
+        if not self._response:
+            return None
+        verdict: Hint | None = self._ask(self._response, Hint, (call, reply))
+        return verdict
+
+    def on_finished(self, call: Call, reply: Reply, said: Said | None) -> None:
+        """Tell every interceptor that the call is over."""
+        if self._finished:
+            self._ask(self._finished, None, (call, reply, said))
+
+    def _bind(self) -> None:
+        self._request = self._overriding("on_request")
+        self._response = self._overriding("on_response")
+        self._finished = self._overriding("on_finished")
+
+    def _overriding(self, hook: str) -> _Hooks:
+        found = []
+        for watched in self._all:
+            bound = getattr(watched.subject, hook, None)
+            if bound is not None and getattr(bound, "__func__", None) is not getattr(Interceptor, hook):
+                found.append((bound, watched))
+        return tuple(found)
+
+    def _ask(self, hooks: _Hooks, wanted: type | None, facts: tuple[Any, ...]) -> Any:
+        clock = self._clock
+        before = clock()
+        for hook, watched in hooks:
+            verdict = None
+            try:
+                verdict = hook(*facts)
+            except Exception as error:  # noqa: BLE001 - whatever a stranger's interceptor raises, the message goes on
+                self._failed(watched, type(error).__name__)
+            after = clock()
+            if after - before > LATE_SECONDS:
+                self._late(watched, after - before)
+            else:
+                watched.late_in_row = 0
+            before = after
+            if verdict is None or wanted is None:
+                continue
+            if isinstance(verdict, wanted):
+                return verdict
+            self._failed(watched, f"returned {type(verdict).__name__}")
+        return None
+
+    def _failed(self, watched: _Watched, error: str) -> None:
+        watched.failures += 1
+        self._tell("interceptor.failed", watched, {"error": error})
+        if watched.failures >= FAILURES_TO_OFF:
+            self._switch_off(watched, "failures")
+
+    def _late(self, watched: _Watched, took: float) -> None:
+        watched.late_in_row += 1
+        if watched.late_in_row >= LATE_TO_REPORT:
+            self._tell("interceptor.late", watched, {"ms": round(took * 1000, 1)})
+        if watched.late_in_row >= LATE_TO_OFF:
+            self._switch_off(watched, "late")
+
+    def _switch_off(self, watched: _Watched, why: str) -> None:
+        if watched in self._all:
+            self._all.remove(watched)
+            self._bind()
+            self._tell("interceptor.off", watched, {"why": why})
+
+    def _tell(self, event: str, watched: _Watched, fields: dict[str, Any]) -> None:
+        if event not in watched.reported:
+            watched.reported.add(event)
+            with suppress(Exception):
+                self._report(event, {"interceptor": watched.name, **fields})

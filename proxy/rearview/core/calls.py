@@ -1,0 +1,176 @@
+"""Everything about `tools/call`: reads the call, asks the chain, and gives a verdict its form on the wire."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol
+
+from rearview.core.inflight import Pending
+from rearview.core.inject import HINT_LIMIT_BYTES, held_result, with_hint
+from rearview.core.message import JsonObject
+from rearview.core.speaking import Speaker
+from rearview.core.task import TaskClock
+from rearview_interceptors.api import Call, Grade, Kind, Lesson, Reply, Said
+from rearview_interceptors.chain import Chain
+
+MODERN_KEY = "io.modelcontextprotocol/protocolVersion"
+"""Stands in the `_meta` of every request from 2026-07-28 on, and in none before."""
+
+Outcome = Callable[[JsonObject], tuple[Grade, Kind | None, str]]
+Digest = Callable[[str, Mapping[str, Any]], bytes]
+_NOTHING: Mapping[str, Any] = {}
+_HELD = Reply(Grade.UNKNOWN, None, "", 0, 0.0)
+
+
+class Spoken(NamedTuple):
+    """The words for one lesson, and the same content for machines (under our `_meta` key)."""
+
+    text: str
+    meta: Mapping[str, Any]
+
+
+class Voice(Protocol):
+    """Puts a lesson into words. Returns `None` when it has none, so that nothing is said."""
+
+    def held(self, lesson: Lesson, call: Call) -> Spoken | None:
+        """Return what to say instead of making the call."""
+        ...
+
+    def hint(self, lesson: Lesson, call: Call) -> Spoken | None:
+        """Return what to say beside the failure."""
+        ...
+
+
+class ToolFacts(NamedTuple):
+    """What this session's `tools/list` said of one tool."""
+
+    schema: Mapping[str, Any] | None
+    has_output_schema: bool
+    read_only: bool
+
+
+@dataclass(slots=True)
+class CallDesk:
+    """Judges the calls of one session. It never changes a message itself; it returns the bytes that replace one."""
+
+    server: str
+    chain: Chain
+    speaker: Speaker
+    voice: Voice
+    digest: Digest
+    outcome: Outcome
+    tasks: TaskClock
+    tools: dict[str, ToolFacts]
+
+    def request(
+        self, pending: Pending, body: JsonObject, now: float, in_flight: Mapping[Any, Pending], *, may_hold: bool
+    ) -> bytes | None:
+        """Return our own answer if the call is held; otherwise the server gets it, and `pending` knows it."""
+        params = body.get("params")
+        if type(params) is not dict:
+            return None
+        tool = params.get("name")
+        arguments = params.get("arguments", _NOTHING)
+        if type(tool) is not str or (arguments is not _NOTHING and type(arguments) is not dict):
+            return None
+        meta = params.get("_meta", _NOTHING)
+        if meta is not _NOTHING and type(meta) is not dict:
+            meta = _NOTHING
+        task = self.tasks.task_of(meta, now)
+        digest = self.digest(tool, arguments)
+        call = Call(pending.id, self.server, tool, arguments, digest, now, task, MODERN_KEY in meta, meta)
+        pending.call = call
+        if self.speaker.held:
+            repeated = self.speaker.release(call)
+            if repeated is not None:
+                pending.said = Said("repeat", repeated)
+                return None
+        verdict = self.chain.on_request(call)
+        if verdict is None:
+            return None
+        return self._held(pending, call, verdict.lesson, may_hold and _may_hold(params, call, in_flight))
+
+    def _held(self, pending: Pending, call: Call, lesson: Lesson, may_hold: bool) -> bytes | None:
+        channel = self.speaker.judge(call, lesson, "hold") if may_hold else "silent"
+        spoken = self.voice.held(lesson, call) if channel == "hold" else None
+        if spoken is None:
+            pending.said = Said("silent" if channel == "hold" else channel, lesson.id)
+            return None
+        self.speaker.hold(call, lesson)
+        self.chain.on_finished(call, _HELD, Said("hold", lesson.id))
+        return held_result(pending.id, spoken.text, modern=call.modern, meta=spoken.meta)
+
+    def reply(self, pending: Pending, body: JsonObject, line: bytes, now: float, *, may_hint: bool) -> bytes | None:
+        """Return the reply with a hint in it, or `None` when it stays as it is."""
+        call = pending.call
+        if call is None:
+            return None
+        grade, kind, text = self.outcome(body)
+        if pending.cancelled:
+            grade, kind = Grade.UNKNOWN, None
+        reply = Reply(grade, kind, text, len(line), now - call.at)
+        hinted = None
+        if reply.failed and may_hint and len(line) <= HINT_LIMIT_BYTES:
+            hinted = self._hinted(pending, call, reply, body, line)
+        self.chain.on_finished(call, reply, pending.said)
+        return hinted
+
+    def _hinted(self, pending: Pending, call: Call, reply: Reply, body: JsonObject, line: bytes) -> bytes | None:
+        verdict = self.chain.on_response(call, reply)
+        if verdict is None or _is_task(body):
+            return None
+        lesson = verdict.lesson
+        channel: Literal["hint"] | str = self.speaker.judge(call, lesson, "hint")
+        changed = None
+        if channel == "hint":
+            spoken = self.voice.hint(lesson, call)
+            facts = self.tools.get(call.tool)
+            if spoken is not None:
+                schema = facts is not None and facts.has_output_schema
+                changed = with_hint(line, body, spoken.text, has_output_schema=schema)
+        if changed is not None:
+            pending.said = Said("hint", lesson.id)
+        elif pending.said is None:
+            pending.said = Said("control" if channel == "control" else "silent", lesson.id)
+        return changed
+
+    def lost(self, pending: Pending, now: float) -> None:
+        """Report a call whose server died under it."""
+        self._finish(pending, now, Grade.HARD, Kind.TRANSIENT, "the server ended before it answered")
+
+    def unanswered(self, pending: Pending, now: float) -> None:
+        """Report a call that was still open when the conversation ended: not an outcome."""
+        self._finish(pending, now, Grade.UNKNOWN, None, "")
+
+    def _finish(self, pending: Pending, now: float, grade: Grade, kind: Kind | None, text: str) -> None:
+        call = pending.call
+        if call is not None:
+            self.chain.on_finished(call, Reply(grade, kind, text, 0, now - call.at), pending.said)
+
+    def learn_tools(self, tools: list[Any]) -> None:
+        """Note the schemas of a `tools/list` answer (or of one page of it)."""
+        for tool in tools:
+            if type(tool) is dict and type(tool.get("name")) is str:
+                schema, annotations = tool.get("inputSchema"), tool.get("annotations")
+                read_only = type(annotations) is dict and annotations.get("readOnlyHint") is True
+                self.tools[tool["name"]] = ToolFacts(
+                    schema if type(schema) is dict else None, tool.get("outputSchema") is not None, read_only
+                )
+
+
+def _may_hold(params: JsonObject, call: Call, in_flight: Mapping[Any, Pending]) -> bool:
+    """Tell whether a plain result is a right answer to this request.
+
+    Not for one that asked for a task (2025-11-25), nor for the retry of an `input_required` answer (2026-07-28), nor
+    while the same call is on its way.
+    """
+    if ("task" in params and not call.modern) or "inputResponses" in params or "requestState" in params:
+        return False
+    return not any(
+        other.call is not None and other.call.digest == call.digest and other.call.tool == call.tool
+        for other in in_flight.values()
+    )
+
+
+def _is_task(body: JsonObject) -> bool:
+    result = body.get("result")
+    return type(result) is dict and ("task" in result or result.get("resultType", "complete") != "complete")

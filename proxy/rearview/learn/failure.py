@@ -1,0 +1,73 @@
+"""Whether an exchange failed, how sure that is, and why."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from rearview.learn.kinds import kind_of
+from rearview.learn.signs import says_failure, text_fails
+from rearview_interceptors.api import Grade, Kind
+
+__all__ = ["kind_of", "outcome_of"]
+
+TEXT_LIMIT_CHARS = 4000
+# Request cancelled, and "the user has to visit a page first": the call is not over.
+_NOT_OUTCOMES = frozenset({-32800, -32042})
+
+
+def outcome_of(body: Mapping[str, Any]) -> tuple[Grade, Kind | None, str]:
+    """Grade, kind and text of a decoded JSON-RPC reply; the kind is None unless it failed. Never raises.
+
+    An answer that only looks like an error (an echo of "Error: ...") is graded soft: one reply can't tell.
+    """
+    error = body.get("error")
+    if error is not None:
+        return _of_error(error)
+    result = body.get("result")
+    if not isinstance(result, dict) or result.get("resultType", "complete") != "complete":
+        return Grade.UNKNOWN, None, ""
+    content = result.get("content")
+    if "task" in result and not content and isinstance(result["task"], dict):
+        return Grade.UNKNOWN, None, ""
+    text = _first_text(content)
+    structured = result.get("structuredContent")
+    if result.get("isError") is True:
+        grade = Grade.FLAGGED
+    elif (structured and says_failure(structured)) or (text and text_fails(text)):
+        grade = Grade.SOFT
+    else:
+        return Grade.OK, None, text[:TEXT_LIMIT_CHARS]
+    text = text or _as_text(structured)
+    return grade, kind_of(text, grade), text[:TEXT_LIMIT_CHARS]
+
+
+def _of_error(error: Any) -> tuple[Grade, Kind | None, str]:
+    if not isinstance(error, dict):
+        text = error if isinstance(error, str) else _as_text(error)
+        return Grade.HARD, kind_of(text, Grade.HARD), text[:TEXT_LIMIT_CHARS]
+    code = error.get("code")
+    code = code if type(code) is int else None
+    if code in _NOT_OUTCOMES:
+        return Grade.UNKNOWN, None, ""
+    message = error.get("message")
+    text = message if isinstance(message, str) and message else _as_text(error.get("data"))
+    return Grade.HARD, kind_of(text, Grade.HARD, code), text[:TEXT_LIMIT_CHARS]
+
+
+def _first_text(content: Any) -> str:
+    if type(content) is not list:
+        return ""
+    for block in content:
+        if type(block) is dict and type(text := block.get("text")) is str:
+            return text
+    return ""
+
+
+def _as_text(value: Any) -> str:
+    if value is None:
+        return ""
+    try:
+        return orjson.dumps(value).decode()
+    except (TypeError, ValueError):
+        return str(value)[:TEXT_LIMIT_CHARS]

@@ -1,0 +1,132 @@
+"""What a validation error says, key by key: zod, pydantic, JSON Schema validators and plain sentences."""
+
+import re
+from typing import NamedTuple
+
+MAX_ISSUES = 12
+
+MISSING, TYPE, EXTRA, VALUE = "missing", "type", "extra", "value"
+
+
+class Issue(NamedTuple):
+    """One complaint about one key; `expected` is the JSON type that was wanted, where the error names it."""
+
+    path: str
+    what: str
+    expected: str = ""
+
+
+_TYPES = {
+    "array": "array",
+    "list": "array",
+    "tuple": "array",
+    "sequence": "array",
+    "set": "array",
+    "object": "object",
+    "dict": "object",
+    "dictionary": "object",
+    "record": "object",
+    "mapping": "object",
+    "map": "object",
+    "model": "object",
+    "number": "number",
+    "integer": "number",
+    "int": "number",
+    "float": "number",
+    "decimal": "number",
+    "boolean": "boolean",
+    "bool": "boolean",
+    "string": "string",
+    "str": "string",
+}
+_EXPECTED = re.compile(
+    r"(?:expected|valid|of type|must be|should be|requires)\s+(?:to be )?(?:an?\s+)?(?:valid\s+)?['\"]?([a-z]+)\b",
+    re.IGNORECASE,
+)
+_NAME = r"[A-Za-z_$][\w$-]*(?:(?:\.|\[)[\w$\]]+)*"
+_ZOD_ISSUE = re.compile(r"\{[^{}]*\"path\"\s*:\s*\[([^\]]*)\][^{}]*\}")
+_ZOD_FLAT = re.compile(
+    rf"(required|invalid[^\n]*|expected[^\n]*|too (?:big|small)[^\n]*)\s+(?:→ )?at ({_NAME})", re.IGNORECASE
+)
+_PYDANTIC = re.compile(rf"^\s*({_NAME})\s*\n\s+([^\n]+)", re.MULTILINE)
+_QUOTED_FIRST = re.compile(
+    rf"['\"`]({_NAME})['\"`]\s+(is a required|is required|was unexpected|were unexpected|is missing)"
+)
+_UNEXPECTED = re.compile(
+    r"(?:unrecognized key|(?:unexpected|unknown) (?:keyword )?(?:argument|parameter|property|key|field|option))"
+    rf"[\w() ]*:?[^\w'\"`\n]*['\"`]?({_NAME})",
+    re.IGNORECASE,
+)
+_MISSING = re.compile(
+    r"(?:missing|require[sd]?|provide|specify|must have)\s+"
+    r"(?:(?:an?|the|value for|required|mandatory|positional|keyword-only|\d+)\s+)*"
+    rf"(?:argument|parameter|field|property|key|option|input)s?\s*(?:\([a-z]+\))?:?\s+['\"`]?({_NAME})",
+    re.IGNORECASE,
+)
+_IS_REQUIRED = re.compile(rf"['\"`]?\b({_NAME})['\"`]?\s+(?:is|are)\s+(?:required|missing)\b", re.IGNORECASE)
+_MISSING_STARTS = ("required", "field required", "missing")
+_POSITION = re.compile(r"\[\d+\]|\.\d+(?=\.|$)")
+_FILLER = frozenset(
+    {"is", "are", "the", "a", "an", "this", "it", "for", "in", "of", "was", "and", "or", "with", "name"}
+)
+
+
+def issues_of(error: str) -> list[Issue]:
+    """Everything that an error says about named keys, in the order of the forms tried; at most twelve."""
+    found: dict[Issue, None] = {}
+    for reader in (_zod, _zod_flat, _pydantic, _sentences):
+        found.update(dict.fromkeys(reader(error)))
+    return list(found)[:MAX_ISSUES]
+
+
+def expected_type(message: str) -> str:
+    """The JSON type that a message says it wanted; empty when it names none."""
+    for word in _EXPECTED.findall(message):
+        kind = _TYPES.get(word.lower())
+        if kind:
+            return kind
+    return ""
+
+
+def _issue(path: str, message: str) -> Issue:
+    low = message.lower()
+    path = _POSITION.sub("[]", path)
+    if "undefined" in low or low.endswith("required") or low.startswith(_MISSING_STARTS) or "type=missing" in low:
+        return Issue(path, MISSING)
+    if "extra" in low or "unexpected" in low or "unrecognized" in low or "not permitted" in low:
+        return Issue(path, EXTRA)
+    wanted = expected_type(message)
+    bounds = "too big" in low or "too small" in low
+    return Issue(path, TYPE, wanted) if wanted and not bounds else Issue(path, VALUE)
+
+
+def _zod(error: str) -> list[Issue]:
+    found = []
+    for match in _ZOD_ISSUE.finditer(error.replace('\\"', '"')):
+        parts = [part.strip(" \n\t\"'") for part in match[1].split(",")]
+        path = "".join("[]" if part.isdigit() else f".{part}" for part in parts if part).lstrip(".")
+        if path:
+            body = match[0].replace('"', "")
+            message = body if "undefined" in body else body.partition("message")[2].lstrip(": ") or body
+            found.append(_issue(path, message))
+    return found
+
+
+def _zod_flat(error: str) -> list[Issue]:
+    return [_issue(path, message) for message, path in _ZOD_FLAT.findall(error.replace("\n  → at", " → at"))]
+
+
+def _pydantic(error: str) -> list[Issue]:
+    if "validation error" not in error:
+        return []
+    return [_issue(path, message) for path, message in _PYDANTIC.findall(error)]
+
+
+def _sentences(error: str) -> list[Issue]:
+    found = []
+    for path, verb in _QUOTED_FIRST.findall(error):
+        found.append(Issue(path, EXTRA if "unexpected" in verb else MISSING))
+    found.extend(Issue(path, EXTRA) for path in _UNEXPECTED.findall(error))
+    found.extend(Issue(path, MISSING) for path in _MISSING.findall(error))
+    found.extend(Issue(path, MISSING) for path in _IS_REQUIRED.findall(error))
+    return [issue for issue in found if issue.path.lower() not in _FILLER and issue.path.lower() not in _TYPES]
