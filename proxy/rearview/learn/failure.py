@@ -12,6 +12,8 @@ from rearview_interceptors.api import Grade, Kind
 __all__ = ["kind_of", "outcome_of"]
 
 TEXT_LIMIT_CHARS = 4000
+# Looking a member up in its class takes a tenth of the time that a success may take.
+_OK = Grade.OK
 # Request cancelled, and "the user has to visit a page first": the call is not over.
 _NOT_OUTCOMES = frozenset({-32800, -32042})
 
@@ -25,10 +27,10 @@ def outcome_of(body: Mapping[str, Any]) -> tuple[Grade, Kind | None, str]:
     if error is not None:
         return _of_error(error)
     result = body.get("result")
-    if not isinstance(result, dict) or result.get("resultType", "complete") != "complete":
+    if type(result) is not dict or result.get("resultType", "complete") != "complete":
         return Grade.UNKNOWN, None, ""
     content = result.get("content")
-    if "task" in result and not content and isinstance(result["task"], dict):
+    if not content and type(result.get("task")) is dict:
         return Grade.UNKNOWN, None, ""
     text = _first_text(content)
     structured = result.get("structuredContent")
@@ -37,7 +39,7 @@ def outcome_of(body: Mapping[str, Any]) -> tuple[Grade, Kind | None, str]:
     elif (structured and says_failure(structured)) or (text and text_fails(text)):
         grade = Grade.SOFT
     else:
-        return Grade.OK, None, text[:TEXT_LIMIT_CHARS]
+        return _OK, None, text[:TEXT_LIMIT_CHARS]
     text = text or _as_text(structured)
     return grade, kind_of(text, grade), text[:TEXT_LIMIT_CHARS]
 

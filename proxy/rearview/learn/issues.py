@@ -3,6 +3,8 @@
 import re
 from typing import NamedTuple
 
+from rearview.learn.lazy import Lazy
+
 MAX_ISSUES = 12
 
 MISSING, TYPE, EXTRA, VALUE = "missing", "type", "extra", "value"
@@ -39,33 +41,31 @@ _TYPES = {
     "string": "string",
     "str": "string",
 }
-_EXPECTED = re.compile(
+_EXPECTED = Lazy(
     r"(?:expected|valid|of type|must be|should be|requires)\s+(?:to be )?(?:an?\s+)?(?:valid\s+)?['\"]?([a-z]+)\b",
     re.IGNORECASE,
 )
 _NAME = r"[A-Za-z_$][\w$-]*(?:(?:\.|\[)[\w$\]]+)*"
-_ZOD_ISSUE = re.compile(r"\{[^{}]*\"path\"\s*:\s*\[([^\]]*)\][^{}]*\}")
-_ZOD_FLAT = re.compile(
+_ZOD_ISSUE = Lazy(r"\{[^{}]*\"path\"\s*:\s*\[([^\]]*)\][^{}]*\}")
+_ZOD_FLAT = Lazy(
     rf"(required|invalid[^\n]*|expected[^\n]*|too (?:big|small)[^\n]*)\s+(?:→ )?at ({_NAME})", re.IGNORECASE
 )
-_PYDANTIC = re.compile(rf"^\s*({_NAME})\s*\n\s+([^\n]+)", re.MULTILINE)
-_QUOTED_FIRST = re.compile(
-    rf"['\"`]({_NAME})['\"`]\s+(is a required|is required|was unexpected|were unexpected|is missing)"
-)
-_UNEXPECTED = re.compile(
+_PYDANTIC = Lazy(rf"^\s*({_NAME})\s*\n\s+([^\n]+)", re.MULTILINE)
+_QUOTED_FIRST = Lazy(rf"['\"`]({_NAME})['\"`]\s+(is a required|is required|was unexpected|were unexpected|is missing)")
+_UNEXPECTED = Lazy(
     r"(?:unrecognized key|(?:unexpected|unknown) (?:keyword )?(?:argument|parameter|property|key|field|option))"
     rf"[\w() ]*:?[^\w'\"`\n]*['\"`]?({_NAME})",
     re.IGNORECASE,
 )
-_MISSING = re.compile(
+_MISSING = Lazy(
     r"(?:missing|require[sd]?|provide|specify|must have)\s+"
     r"(?:(?:an?|the|value for|required|mandatory|positional|keyword-only|\d+)\s+)*"
     rf"(?:argument|parameter|field|property|key|option|input)s?\s*(?:\([a-z]+\))?:?\s+['\"`]?({_NAME})",
     re.IGNORECASE,
 )
-_IS_REQUIRED = re.compile(rf"['\"`]?\b({_NAME})['\"`]?\s+(?:is|are)\s+(?:required|missing)\b", re.IGNORECASE)
+_IS_REQUIRED = Lazy(rf"['\"`]?\b({_NAME})['\"`]?\s+(?:is|are)\s+(?:required|missing)\b", re.IGNORECASE)
 _MISSING_STARTS = ("required", "field required", "missing")
-_POSITION = re.compile(r"\[\d+\]|\.\d+(?=\.|$)")
+_POSITION = Lazy(r"\[\d+\]|\.\d+(?=\.|$)")
 _FILLER = frozenset(
     {"is", "are", "the", "a", "an", "this", "it", "for", "in", "of", "was", "and", "or", "with", "name"}
 )
@@ -81,7 +81,7 @@ def issues_of(error: str) -> list[Issue]:
 
 def expected_type(message: str) -> str:
     """The JSON type that a message says it wanted; empty when it names none."""
-    for word in _EXPECTED.findall(message):
+    for word in _EXPECTED.pattern.findall(message):
         kind = _TYPES.get(word.lower())
         if kind:
             return kind
@@ -90,7 +90,7 @@ def expected_type(message: str) -> str:
 
 def _issue(path: str, message: str) -> Issue:
     low = message.lower()
-    path = _POSITION.sub("[]", path)
+    path = _POSITION.pattern.sub("[]", path)
     if "undefined" in low or low.endswith("required") or low.startswith(_MISSING_STARTS) or "type=missing" in low:
         return Issue(path, MISSING)
     if "extra" in low or "unexpected" in low or "unrecognized" in low or "not permitted" in low:
@@ -102,7 +102,7 @@ def _issue(path: str, message: str) -> Issue:
 
 def _zod(error: str) -> list[Issue]:
     found = []
-    for match in _ZOD_ISSUE.finditer(error.replace('\\"', '"')):
+    for match in _ZOD_ISSUE.pattern.finditer(error.replace('\\"', '"')):
         parts = [part.strip(" \n\t\"'") for part in match[1].split(",")]
         path = "".join("[]" if part.isdigit() else f".{part}" for part in parts if part).lstrip(".")
         if path:
@@ -113,20 +113,20 @@ def _zod(error: str) -> list[Issue]:
 
 
 def _zod_flat(error: str) -> list[Issue]:
-    return [_issue(path, message) for message, path in _ZOD_FLAT.findall(error.replace("\n  → at", " → at"))]
+    return [_issue(path, message) for message, path in _ZOD_FLAT.pattern.findall(error.replace("\n  → at", " → at"))]
 
 
 def _pydantic(error: str) -> list[Issue]:
     if "validation error" not in error:
         return []
-    return [_issue(path, message) for path, message in _PYDANTIC.findall(error)]
+    return [_issue(path, message) for path, message in _PYDANTIC.pattern.findall(error)]
 
 
 def _sentences(error: str) -> list[Issue]:
     found = []
-    for path, verb in _QUOTED_FIRST.findall(error):
+    for path, verb in _QUOTED_FIRST.pattern.findall(error):
         found.append(Issue(path, EXTRA if "unexpected" in verb else MISSING))
-    found.extend(Issue(path, EXTRA) for path in _UNEXPECTED.findall(error))
-    found.extend(Issue(path, MISSING) for path in _MISSING.findall(error))
-    found.extend(Issue(path, MISSING) for path in _IS_REQUIRED.findall(error))
+    found.extend(Issue(path, EXTRA) for path in _UNEXPECTED.pattern.findall(error))
+    found.extend(Issue(path, MISSING) for path in _MISSING.pattern.findall(error))
+    found.extend(Issue(path, MISSING) for path in _IS_REQUIRED.pattern.findall(error))
     return [issue for issue in found if issue.path.lower() not in _FILLER and issue.path.lower() not in _TYPES]

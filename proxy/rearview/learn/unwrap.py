@@ -20,6 +20,7 @@ _EMPTY = (None, "", False, 0, "text", "error")
 _INNER = ("result", "response", "output", "text", "body", "data")
 _LEAD_CHARS = 120
 _TRACE_LINES = 200
+_EXCEPTION = r"[\w.]*(?:Error|Exception|Exit|Interrupt|Warning|Iteration)(?:\b|$)"
 _JSON_START = r"(?:\[\s*\{|\{\s*\")"
 _BROKEN = r'"(?:message|msg|error|detail|errmsg)"\s*:\s*"((?:[^"\\]|\\.){1,600})'
 _PREFIX = r"""
@@ -69,8 +70,10 @@ def _json_at_the_end(text: str) -> tuple[str, Any]:
 def _told_by_a_shell(text: str) -> str:
     """The last exception of a Python traceback, else the error line behind a banner such as "Output:"."""
     if "Traceback (most recent" in text:
-        lines = text.rpartition("Traceback (most recent")[2].split("\n", _TRACE_LINES)[1:]
-        return next((line for line in lines if line.strip() and line[0] not in " \t"), text)
+        trace = text.rpartition("Traceback (most recent")[2].split("\n", _TRACE_LINES)[1:]
+        ends = [line for line in trace if line.strip() and line[0] not in " \t"]
+        raised = [line for line in ends if _regex(_EXCEPTION).match(line)]
+        return raised[-1] if raised else ends[0] if ends else text
     return error_behind_banner(text) or text
 
 
