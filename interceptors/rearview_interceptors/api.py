@@ -76,7 +76,7 @@ class Call(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The outcome of a call. `text` is what its first text block, or its error message, says (at most 4,000 characters)."""
+    """The outcome of a call. `text` is its first text block, or its error message, at most 4,000 characters of it."""
 
     grade: Grade
     kind: Kind | None
@@ -86,6 +86,7 @@ class Reply(NamedTuple):
 
     @property
     def failed(self) -> bool:
+        """Whether the grade is one of `FAILED`."""
         return self.grade in FAILED
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from rearview_interceptors.api import Call, Hint, Hold, Interceptor, Reply, Said
+from rearview_interceptors.api import Call, Hint, Hold, Interceptor, Lesson, Reply, Said
 
 LATE_SECONDS = 0.002
 FAILURES_TO_OFF = 3
@@ -34,8 +34,7 @@ class Chain:
     An interceptor that raises, or answers with anything but `None` or the hook's own verdict, is passed over; the
     third failure switches it off. One that takes more than 2 ms keeps its verdict; ten late answers in a row switch
     it off (in a row, because a busy machine makes anybody late now and then). Off lasts as long as the process. A
-    hook that an interceptor does not override costs nothing. What is no `Exception`, such as `KeyboardInterrupt`,
-    goes through.
+    hook that an interceptor does not override costs nothing. `KeyboardInterrupt` goes through: it is the user's.
 
     `report` hears, once per interceptor, `interceptor.failed` (first failure), `interceptor.late` (third late answer
     in a row) and `interceptor.off`; whatever it raises is ignored. `clock` is monotonic and in seconds.
@@ -93,7 +92,9 @@ class Chain:
             verdict = None
             try:
                 verdict = hook(*facts)
-            except Exception as error:  # noqa: BLE001 - whatever a stranger's interceptor raises, the message goes on
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # noqa: BLE001 - also SystemExit: a stranger may not end the conversation
                 self._failed(watched, type(error).__name__)
             after = clock()
             if after - before > LATE_SECONDS:
@@ -103,7 +104,7 @@ class Chain:
             before = after
             if verdict is None or wanted is None:
                 continue
-            if isinstance(verdict, wanted):
+            if isinstance(verdict, wanted) and isinstance(getattr(verdict, "lesson", None), Lesson):
                 return verdict
             self._failed(watched, f"returned {type(verdict).__name__}")
         return None

@@ -1,0 +1,132 @@
+"""The relay's side of the journal: takes what a session observes, and starts the learner when there is work for it."""
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rearview.config import Config
+from rearview.log import report as to_stderr
+from rearview.store.background import ensure_learner
+from rearview.store.journal import Journal, Limits
+from rearview.store.journal_lines import (
+    Ended,
+    Finished,
+    Identity,
+    Keep,
+    LineEncoder,
+    Opening,
+    Restarted,
+    ServerNamed,
+    ToolsListed,
+)
+from rearview.store.state import StateFolder
+
+LEARNER_CHECK_SECONDS = 20.0
+CLOSE_SECONDS = 0.3
+PROBLEMS_LIMIT_BYTES = 64 * 2**10
+
+
+class Recorder:
+    """Observes one session. Without a state folder it records nothing and still reports to standard error."""
+
+    def __init__(
+        self,
+        config: Config,
+        config_path: Path | None,
+        state: StateFolder | None,
+        server: str,
+        env: Sequence[str],
+        client: Callable[[], str],
+    ) -> None:
+        self.evaluated: Callable[[], int] = int
+        self._state = state
+        self._config_path = config_path
+        self._learner = config.learner.enabled
+        self._learner_looked = float("-inf")
+        self._calls = 0
+        started, relay = time.time(), os.urandom(8).hex()
+        self._encoder = LineEncoder(
+            Identity(relay, config.owner, server, tuple(env), os.getpid()),
+            Keep(
+                config.capture.result_chars,
+                config.capture.email,
+                lambda tool: config.capture_for(server, tool) == "narrow",
+            ),
+            client=client,
+            clock=time.time,
+            unix_minus_monotonic=time.time() - time.monotonic(),
+        )
+        options = config.journal
+        limits = Limits(
+            max_file_bytes=options.max_file_mb * 2**20,
+            max_total_bytes=options.max_total_mb * 2**20,
+            retention_days=options.retention_days,
+            queue_records=options.queue_records,
+        )
+        name = (relay, os.getpid(), started)
+        self._journal: Journal | None = None
+        if state is not None:
+            self._journal = Journal(
+                state.journal, name, self._encode, limits=limits, report=self.report, opening=Opening()
+            )
+
+    def finished(self, item: Finished) -> None:
+        """Queue one finished call."""
+        if self._journal is not None:
+            self._journal.put(item, 512 + item[1].size)
+
+    def on_server(self, client: Mapping[str, Any], server: Mapping[str, Any]) -> None:
+        """Both sides have named themselves."""
+        self._put(ServerNamed(client, server))
+
+    def on_tools(self, tools: list[Any]) -> None:
+        """A list of tools has passed."""
+        self._put(ToolsListed(tools))
+
+    def on_restart(self, exit_code: int) -> None:
+        """The server works again after it had ended; what it knew of this conversation is gone."""
+        to_stderr("server.restarted", {"exit_code": exit_code, "state": "what the server knew of this session is gone"})
+        self._put(Restarted(exit_code))
+
+    def report(self, event: str, fields: Mapping[str, object]) -> None:
+        """Say it on standard error, and keep it where `status` finds it."""
+        to_stderr(event, fields)
+        if self._state is None:
+            return
+        line = json.dumps({"at": time.time(), "pid": os.getpid(), "event": event, **fields}, default=str)
+        try:
+            with self._state.problems.open("ab") as file:
+                if file.tell() < PROBLEMS_LIMIT_BYTES:
+                    file.write(line.encode("utf-8", "replace") + b"\n")
+        except OSError:
+            return
+
+    def close(self) -> None:
+        """Write what is queued and the relay's last line, within a moment."""
+        if self._journal is None:
+            return
+        self._journal.close(CLOSE_SECONDS, lambda dropped: Ended(self.evaluated(), dropped))
+        if self._calls:
+            self._start_learner()
+
+    def _put(self, item: Any) -> None:
+        if self._journal is not None:
+            self._journal.put(item, 1024)
+
+    def _encode(self, item: Any) -> bytes | None:
+        """Runs on the journal's thread, which is the place for whatever may take a moment."""
+        line = self._encoder(item)
+        if type(item) is tuple:
+            self._calls += 1
+            now = time.monotonic()
+            if now - self._learner_looked > LEARNER_CHECK_SECONDS:
+                self._learner_looked = now
+                self._start_learner()
+        return line
+
+    def _start_learner(self) -> None:
+        if self._learner and self._state is not None:
+            ensure_learner(self._state, self._config_path)
