@@ -9,6 +9,7 @@ _SEGMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]{0,63}(?:\[\])*", re.ASCII)
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _PARTS_LIMIT = 6
 _ORDER_PARTS = 3
+_WORD_CHARS = 3
 _ORDERS_ZH = re.compile("忽略|指令|执行|立即|必须|请")
 _LONG_ZH = re.compile(r"[^\x00-\x7f]{13}")
 _ORDER_WORDS = """
@@ -38,7 +39,8 @@ def reads_as_order(text: str) -> bool:
     if not text.isascii() and (_ORDERS_ZH.search(text) or _LONG_ZH.search(text)):
         return True
     parts = [part.lower() for part in _PARTS.findall(text)]
-    if len(parts) > _PARTS_LIMIT:
+    # Random names (k3jx9qq2mz) fall into many short parts, which are no words.
+    if sum(len(part) >= _WORD_CHARS and part.isalpha() for part in parts) > _PARTS_LIMIT:
         return True
     found = _ORDERS.intersection(parts)
     return len(found) > 1 or (bool(found) and len(parts) >= _ORDER_PARTS)

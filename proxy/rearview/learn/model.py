@@ -7,7 +7,7 @@ and `seq` together identify a record for ever) and `at` (Unix time in seconds).
 | t      | when                              | further fields |
 | relay  | first line of a file              | owner, client, server, env, pid, started |
 | server | the server has named itself       | server, server_version, client_name, client_version, modern |
-| tools  | a tools/list answer passed        | server, tools: [{name, input_schema, output_schema: bool, read_only: bool}] |
+| tools  | a tools/list answer passed        | server, tools: [{name, input_schema, output_schema, read_only}] |
 | call   | an exchange is over, or was held  | the fields of `CallRecord` |
 | boot   | the server died and was restarted | server, exit_code |
 | end    | the relay ends                    | dropped (records lost to a full queue) |
@@ -24,7 +24,7 @@ JOURNAL_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """One finished exchange as journaled: `arguments` are canonical (cut, then redacted), `digest` covers the full ones.
+    """One finished exchange as journaled: `arguments` are canonical (cut, then redacted); `digest` covers all of them.
 
     `client` is the key of the client process (`pid-starttime`), `task_ref` what the client itself calls the task
     (`kind:id`, for instance `codex:…`), empty if it does not say. `at` is when the call was seen, `ms` how long the

@@ -14,7 +14,7 @@ SHOWN_CHARS = 80
 _SHOWN_ITEMS = 3
 _DEPTH_LIMIT = 8
 
-_PATH = re.compile(r"(?:[A-Za-z]:)?[\w./\\~@+\-]{1,80}")
+_PATH = re.compile(r"(?:[A-Za-z]:)?[\w./\\~@+\-]{1,200}")
 _ID = re.compile(r"(?=[\w\-]*\d)[\w\-]{1,64}", re.ASCII)
 _DATE_TIME = re.compile(r"[\d\-/.:TZ+ ]{4,40}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_\-]{0,63}(?:/[A-Za-z_][A-Za-z0-9_\-]{0,63}){0,4}", re.ASCII)
@@ -40,7 +40,10 @@ def shown_value(value: Any) -> str | None:
 
 
 def shown_path(path: Any) -> str | None:
-    """A path that may be printed; None with blanks in it, or with a part that reads like a sentence."""
+    """A path that may be printed; None with blanks in it, or with a part that reads like a sentence.
+
+    Longer than other values may be: most of it is the folder that the user's own command names.
+    """
     if not isinstance(path, str) or not _PATH.fullmatch(path):
         return None
     return None if any(reads_as_order(part) for part in re.split(r"[/\\]", path)) else path

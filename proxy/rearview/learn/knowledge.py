@@ -1,0 +1,82 @@
+"""What one relay knows at the moment of a call: the lessons of all earlier tasks, and this session's own memory."""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from rearview.learn.matching import Matcher
+from rearview.learn.model import ScopedLesson
+from rearview.learn.session_memory import SessionMemory
+from rearview_interceptors.api import Call, Lesson, Reply
+
+TOOLS_LIMIT = 4096
+
+
+class Lessons(Protocol):
+    """The lessons table as a relay sees it; neither method raises."""
+
+    def refresh(self, now: float, /) -> bool:
+        """Look for a new table, at most once a second of `now`; tell whether there is one."""
+        ...
+
+    def for_tool(self, owner: str, server: str, tool: str, /) -> Sequence[ScopedLesson]:
+        """Return the lessons of one tool."""
+        ...
+
+
+class Knowledge:
+    """Answers `lookup` and `explain` for one server. `evaluated` counts the calls that lessons were tried on."""
+
+    def __init__(
+        self,
+        lessons: Lessons,
+        owner: str,
+        server: str,
+        env: Sequence[str],
+        is_read_only: Callable[[str], bool],
+        clock: Callable[[], float],
+    ) -> None:
+        self.evaluated = 0
+        self._lessons = lessons
+        self._owner = owner
+        self._server = server
+        self._env = tuple(env)
+        self._clock = clock
+        self._matchers: dict[str, Matcher | None] = {}
+        self._memory = SessionMemory(is_read_only)
+
+    def lookup(self, call: Call) -> Lesson | None:
+        """Return the best lesson that `call` meets: this session's own first, then the loudest and surest."""
+        if self._lessons.refresh(call.at):
+            self._matchers.clear()
+        tool = call.tool
+        try:
+            matcher = self._matchers[tool]
+        except KeyError:
+            matcher = self._matchers[tool] = self._compile(tool)
+        own = self._memory.lookup(call)
+        if matcher is None:
+            return own
+        self.evaluated += 1
+        known = matcher.match(call)
+        if own is None or (known is not None and known.loud and not own.loud):
+            return known
+        return own
+
+    def explain(self, call: Call, reply: Reply) -> Lesson | None:
+        """Return the best lesson for a call that just failed: the loop that it closes, or what is known of it."""
+        return self._memory.after_failure(call, reply) or self._known(call)
+
+    def _known(self, call: Call) -> Lesson | None:
+        matcher = self._matchers.get(call.tool)
+        return None if matcher is None else matcher.match(call)
+
+    def remember(self, call: Call, reply: Reply) -> None:
+        """Take in how a call ended."""
+        self._memory.seen(call, reply)
+
+    def _compile(self, tool: str) -> Matcher | None:
+        if len(self._matchers) >= TOOLS_LIMIT:
+            # Names that a client made up; real servers have a few hundred tools.
+            self._matchers.clear()
+        found = self._lessons.for_tool(self._owner, self._server, tool)
+        return Matcher(found, self._env, self._clock) if found else None
