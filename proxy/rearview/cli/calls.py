@@ -1,0 +1,119 @@
+"""`mcp-rearview calls`: the calls that were seen, with how they ended."""
+
+import argparse
+import json
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from rearview.cli.context import Context
+from rearview.cli.memory import opened_ledger
+from rearview.cli.render import Output, clock, one_line
+from rearview.store.background import is_running
+from rearview.store.journal_reader import journal_files
+from rearview.store.state import StateFolder
+
+if TYPE_CHECKING:
+    from rearview.learn.model import CallRecord
+
+SUMMARY = "the calls that were seen, the newest last, with how they ended"
+EXAMPLES = """\
+  mcp-rearview calls                       the last 20
+  mcp-rearview calls --failed --limit 100  only those that failed, more of them
+  mcp-rearview calls --server git          of one server, by the name in the client's configuration
+  mcp-rearview calls --follow              and go on with new ones until Ctrl-C
+  mcp-rearview calls --json | jq '.[].tool'
+"""
+
+COLUMNS = ("at", "server", "tool", "outcome", "kind", "ms", "said", "arguments", "answer")
+SHOWN_CHARS = 60
+FOLLOW_SECONDS = 1.0
+FOLLOWED_AT_ONCE = 1000
+
+
+def fill(parser: argparse.ArgumentParser) -> None:
+    """Which calls, and how many."""
+    parser.add_argument("--server", metavar="NAME", help="only calls of this server")
+    parser.add_argument("--failed", action="store_true", help="only calls that failed")
+    parser.add_argument("--limit", metavar="N", type=_positive, default=20, help="how many (default: 20)")
+    parser.add_argument("--follow", action="store_true", help="go on printing new calls until Ctrl-C")
+
+
+def run(context: Context, options: argparse.Namespace) -> int:
+    """Print the calls; with `--follow`, JSON comes one call a line."""
+    if options.follow:
+        return _follow(context, options)
+    calls = _recent(context, options, options.limit)
+    if context.output.as_json:
+        context.output.data([as_data(call) for call in calls])
+    elif calls:
+        context.output.table(COLUMNS, [_row(call) for call in calls])
+    else:
+        context.output.line("No calls yet that fit.")
+    return 0
+
+
+def as_data(call: "CallRecord") -> dict[str, Any]:
+    """Return a call as plain JSON."""
+    return {
+        "at": call.at, "server": call.server, "server_version": call.server_version, "tool": call.tool,
+        "grade": call.grade.value, "kind": call.kind.value if call.kind else None, "ms": call.ms,
+        "said": call.said._asdict() if call.said else None, "arguments": dict(call.arguments), "result": call.result,
+        "client": call.client_name, "task_ref": call.task_ref, "relay": call.relay, "seq": call.seq,
+    }  # fmt: skip
+
+
+def _recent(context: Context, options: argparse.Namespace, limit: int) -> list["CallRecord"]:
+    with opened_ledger(context) as (_, ledger):
+        newest = ledger.recent_calls(context.config.owner, limit, options.server, failed_only=options.failed)
+    return newest[::-1]
+
+
+def _follow(context: Context, options: argparse.Namespace) -> int:
+    state = StateFolder(context.root)
+    journals = _sizes(state)
+    calls = _recent(context, options, FOLLOWED_AT_ONCE)
+    new = calls[-options.limit :]
+    while True:
+        for call in new:
+            _print_one(context.output, call)
+        time.sleep(FOLLOW_SECONDS)
+        before, journals = journals, _sizes(state)
+        # A learner at work takes calls in whenever it likes; without one, there is news only in journals.
+        if journals != before or is_running(state):
+            known = {(call.relay, call.seq) for call in calls}
+            calls = _recent(context, options, FOLLOWED_AT_ONCE)
+            new = [call for call in calls if (call.relay, call.seq) not in known]
+        else:
+            new = []
+
+
+def _sizes(state: StateFolder) -> dict[str, int]:
+    sizes = {}
+    for file in journal_files(state.journal):
+        with suppress(OSError):
+            sizes[file.name] = file.stat().st_size
+    return sizes
+
+
+def _print_one(output: Output, call: "CallRecord") -> None:
+    if output.as_json:
+        output.record(as_data(call))
+    else:
+        output.line("  ".join(str(cell) for cell in _row(call) if cell != ""))
+
+
+def _row(call: "CallRecord") -> tuple[object, ...]:
+    outcome = "held" if call.said is not None and call.said.channel == "hold" else call.grade.value
+    return (
+        clock(call.at), call.server, call.tool, outcome, call.kind.value if call.kind else "", f"{call.ms:.0f}",
+        call.said.channel if call.said else "", one_line(json.dumps(call.arguments, ensure_ascii=False), SHOWN_CHARS),
+        one_line(call.result, SHOWN_CHARS),
+    )  # fmt: skip
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("takes a number from 1 on")  # noqa: TRY003, EM101 - argparse prints it as it is
+    return number

@@ -1,0 +1,121 @@
+"""What is wrong with a state folder, each in one line that says what to do."""
+
+import json
+from collections import deque
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rearview.cli.render import clock, one_line
+from rearview.config import Config
+from rearview.errors import StoreError
+from rearview.store.background import is_running
+from rearview.store.lessons import LessonsTable
+from rearview.store.state import StateFolder
+
+if TYPE_CHECKING:
+    from rearview.store.ledger import Ledger
+
+RECENT_SECONDS = 86_400.0
+SHOWN_PROBLEMS = 5
+READ_LINES = 200
+SHOWN_CHARS = 300
+NOT_FACTS = frozenset({"at", "event", "exception", "level", "pid", "timestamp"})
+
+
+def problems_of(state: StateFolder, ledger: "Ledger", config: Config, now: float) -> list[str]:
+    """Return what is wrong, the most serious first; empty when all is well."""
+    found = [
+        ledger.healthy(),
+        _table(state),
+        _dropped(ledger, config.owner),
+        _unreadable(ledger),
+        _failed(ledger, config),
+    ]
+    return [problem for problem in found if problem] + _logged(state, now) + _reported(state, now)
+
+
+def learner_state(state: StateFolder, config: Config) -> str:
+    """Say whether the learner runs, and if not, why that is no reason to worry."""
+    if is_running(state):
+        return "at work"
+    if not config.learner.enabled:
+        return "switched off ([learner] enabled = false); this command has learned what is over"
+    return "not running; this command has learned what is over"
+
+
+def _table(state: StateFolder) -> str:
+    if not state.lessons.exists():
+        return ""
+    try:
+        LessonsTable.open(state.lessons).close()
+    except StoreError as error:
+        return f"{error} Relays say nothing until `mcp-rearview learn` writes a new one."
+    return ""
+
+
+def _dropped(ledger: "Ledger", owner: str) -> str:
+    dropped = ledger.counts(owner).dropped
+    if not dropped:
+        return ""
+    return f"{dropped} calls were not written down because the disk was too slow: raise [journal] queue_records"
+
+
+def _unreadable(ledger: "Ledger") -> str:
+    lines = ledger.unreadable_lines()
+    return f"{lines} lines of journals could not be read and were passed over" if lines else ""
+
+
+def _failed(ledger: "Ledger", config: Config) -> str:
+    failed = ledger.counts(config.owner).trajectories_failed
+    return f"{failed} tasks could not be learned from: please report it, with learner.log" if failed else ""
+
+
+def _reported(state: StateFolder, now: float) -> list[str]:
+    """What relays have left behind within a day, each event once, the newest last."""
+    found: dict[str, str] = {}
+    for body in _last_lines(state.problems):
+        event, at = str(body.get("event", "problem")), body.get("at")
+        if not isinstance(at, int | float) or now - at > RECENT_SECONDS:
+            continue
+        found.pop(event, None)
+        found[event] = f"a relay reported {event} ({clock(at)}){_facts(body)}"
+    return list(found.values())[-SHOWN_PROBLEMS:]
+
+
+def _logged(state: StateFolder, now: float) -> list[str]:
+    """What the learner has logged as an error within a day, each event once."""
+    found: dict[str, str] = {}
+    for body in _last_lines(state.root / "learner.log"):
+        event, at = str(body.get("event", "error")), _moment(body.get("timestamp"))
+        if body.get("level") in ("error", "critical") and now - at <= RECENT_SECONDS:
+            found[event] = f"the learner reported {event} ({clock(at)}){_facts(body)}"
+    return list(found.values())[-SHOWN_PROBLEMS:]
+
+
+def _last_lines(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            lines = list(deque(file, maxlen=READ_LINES))
+    except OSError:
+        return
+    for line in lines:
+        try:
+            body = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(body, dict):
+            yield body
+
+
+def _facts(body: Mapping[str, Any]) -> str:
+    facts = [f"{name}: {value}" for name, value in body.items() if name not in NOT_FACTS]
+    return one_line(f": {', '.join(facts)}", SHOWN_CHARS) if facts else ""
+
+
+def _moment(text: object) -> float:
+    try:
+        return datetime.fromisoformat(str(text)).timestamp()
+    except ValueError:
+        return 0.0

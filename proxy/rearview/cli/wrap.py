@@ -1,0 +1,136 @@
+"""`mcp-rearview wrap`: starts the server first, then itself. Imports next to nothing: an IDE waits for it."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from rearview.transports.child import Child, CommandError, start
+
+if TYPE_CHECKING:
+    from rearview.app import Relay
+    from rearview.core.calls import CallDesk
+    from rearview.core.session import Observer
+
+USAGE_ERROR = 2
+USAGE = """usage: mcp-rearview wrap [--name NAME] [--config FILE] -- COMMAND [ARG ...]
+
+Put it before the command of an MCP server in your client's configuration. Every message passes untouched; calls that
+are known to fail get a warning first.
+
+  --name NAME     what to call the server (default: taken from its command)
+  --config FILE   settings (default: REARVIEW_CONFIG, then ~/.config/rearview/config.toml)
+
+REARVIEW_DISABLE=1 in the environment runs COMMAND alone.
+
+example: mcp-rearview wrap -- npx -y @modelcontextprotocol/server-filesystem /home/me/notes
+"""
+
+
+class Options(NamedTuple):
+    """What the command line says."""
+
+    name: str
+    config: str
+    command: tuple[str, ...]
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the server and relay to it; the exit code is the server's."""
+    if list(argv[:1]) in (["-h"], ["--help"]):
+        sys.stdout.write(USAGE)
+        return 0
+    options = parse(argv)
+    if isinstance(options, str):
+        sys.stderr.write(f"mcp-rearview wrap: {options}\n{USAGE}")
+        return USAGE_ERROR
+    if os.environ.get("REARVIEW_DISABLE", "") not in {"", "0"}:
+        return _become(options.command)
+    _occupy_standard_descriptors()
+    try:
+        # First of all, so that the server starts while we do.
+        child = start(options.command, os.environ)
+    except CommandError as error:
+        sys.stderr.write(f"mcp-rearview: {error}\n")
+        return error.exit_code
+    return _relay(options, child)
+
+
+def parse(argv: Sequence[str]) -> Options | str:
+    """Return the options, or what is wrong with them. Without `--`, the first word that is no option is the command."""
+    name, config = "", ""
+    words = list(argv)
+    while words and words[0].startswith("-"):
+        word = words.pop(0)
+        if word == "--":
+            break
+        key, joined, value = word.partition("=")
+        if key not in {"--name", "--config"}:
+            return f"unknown option {word}"
+        if not joined:
+            if not words:
+                return f"{key} wants a value"
+            value = words.pop(0)
+        if key == "--name":
+            name = value
+        else:
+            config = value
+    if not words:
+        return "which server? give its command after --"
+    return Options(name or server_name(words), config, tuple(words))
+
+
+LAUNCHERS = frozenset(
+    {"npx", "npm", "bunx", "uvx", "uv", "pipx", "pnpm", "yarn", "node", "python", "python3", "docker"}
+)
+_LAUNCHER_VERBS = frozenset({"run", "exec", "x", "dlx", "tool", "start", "mcp"})
+
+
+def server_name(command: Sequence[str]) -> str:
+    """Return a name for the server from its command: the package, module or script behind the launcher."""
+    words = [word for word in command if word]
+    first = words[0].rpartition("/")[2]
+    if first.rstrip("0123456789.") in LAUNCHERS and len(words) > 1:
+        rest = [word for word in words[1:] if not word.startswith("-") and word not in _LAUNCHER_VERBS]
+        first = rest[0] if rest else first
+    first = first.rstrip("/").rsplit("/", 1)[-1]
+    base = first.rpartition("@")[0] or first
+    return base.removesuffix(".py").removesuffix(".js").removesuffix(".exe") or "server"
+
+
+def _occupy_standard_descriptors() -> None:
+    """Open those of 0, 1 and 2 that a client closed: the next pipe would get their number, and its bytes."""
+    for fd in (0, 1, 2):
+        try:
+            os.fstat(fd)
+        except OSError:
+            # The lowest free number, which is this one.
+            os.open(os.devnull, os.O_RDWR)
+
+
+def _become(command: Sequence[str]) -> int:
+    try:
+        os.execvp(command[0], list(command))  # noqa: S606 - running this very command is our work
+    except OSError as error:
+        sys.stderr.write(f"mcp-rearview: can't start {command[0]}: {error.strerror}\n")
+        return 127
+
+
+def _relay(options: Options, child: Child) -> int:
+    from rearview.core.session import Session
+    from rearview.log import report
+    from rearview.transports.stdio import StdioRelay
+
+    loaded: list[Relay] = []
+
+    def load() -> "tuple[CallDesk, Observer]":
+        from rearview.app import relay_for
+
+        loaded.append(relay_for(options.name, options.config, options.command))
+        return loaded[0].desk, loaded[0].observer
+
+    try:
+        return StdioRelay(options.command, Session(load), report).run(child)
+    finally:
+        for relay in loaded:
+            relay.close()

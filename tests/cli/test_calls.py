@@ -1,0 +1,93 @@
+"""What `calls` and `learn` print."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from commands import Run
+from fixtures.journals import call_line, relay_line, write_journal
+
+
+def test_the_newest_call_is_last_and_failures_say_their_kind(run: Run, seen: Path) -> None:
+    calls = run("calls", "--json").data()
+
+    assert [call["grade"] for call in calls] == ["flagged", "ok"] * 3
+    assert calls[-2]["kind"] == "argument"
+    assert calls[-1]["arguments"] == {"path": "/data/list.txt"}
+    assert [call["at"] for call in calls] == sorted(call["at"] for call in calls)
+
+
+def test_calls_can_be_chosen_by_server_failure_and_number(run: Run, seen: Path) -> None:
+    chosen = run("calls", "--failed", "--limit", "2", "--server", "files", "--json").data()
+
+    assert [call["arguments"]["path"] for call in chosen] == ["plan.txt", "list.txt"]
+    assert run("calls", "--server", "git", "--json").data() == []
+    assert run("calls", "--server", "git").out == "No calls yet that fit.\n"
+
+
+def test_people_get_one_line_a_call(run: Run, seen: Path) -> None:
+    told = run("calls").out.splitlines()
+
+    assert told[0].split() == ["at", "server", "tool", "outcome", "kind", "ms", "said", "arguments", "answer"]
+    assert len(told) == 7
+    assert "flagged" in told[1]
+    assert "path must be absolute" in told[1]
+
+
+def test_a_number_below_one_is_refused(run: Run, seen: Path) -> None:
+    assert run("calls", "--limit", "0").code == 2
+
+
+def test_following_prints_what_is_there_then_what_comes_and_ends_quietly_on_ctrl_c(
+    run: Run, seen: Path, tmp_path: Path
+) -> None:
+    config = str(tmp_path / "config.toml")
+    command = [sys.executable, "-m", "rearview.cli.main", "--state", str(seen), "--config", config, "calls", "--json"]
+    pipe = subprocess.PIPE
+
+    with subprocess.Popen([*command, "--follow", "--limit", "2"], stdout=pipe, stderr=pipe) as child:
+        assert child.stdout is not None
+        lines = [json.loads(child.stdout.readline()) for _ in range(2)]
+        now = time.time()
+        write_journal(seen / "journal", "new", [relay_line("new", 1, now), call_line("new", 2, now)])
+        lines.append(json.loads(child.stdout.readline()))
+        child.send_signal(signal.SIGINT)
+        _, errors = child.communicate(timeout=20)
+
+    assert [(line["relay"], line["grade"]) for line in lines] == [("r2", "flagged"), ("r2", "ok"), ("new", "ok")]
+    assert (child.returncode, errors) == (130, b"")
+
+
+def test_a_reader_that_leaves_early_is_no_error(seen: Path, tmp_path: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+
+    done = subprocess.run(
+        [sys.executable, "-m", "rearview.cli.main", "--state", str(seen), "calls", "--json"],
+        stdout=writer, stderr=subprocess.PIPE, check=False, env={"HOME": str(tmp_path)},
+    )  # fmt: skip
+    os.close(writer)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_learning_says_what_there_is_now(run: Run, seen: Path) -> None:
+    learned = run("learn", "--once", "--json").data()
+
+    assert (learned["done"], learned["tasks"], learned["calls_waiting"]) == (True, 3, 0)
+    assert learned["lessons"] > 0
+
+
+def test_learning_all_takes_a_task_as_over_that_goes_on(run: Run, seen: Path) -> None:
+    now, client = time.time(), f"{os.getpid()}-now"
+    write_journal(seen / "journal", "live", [relay_line("live", 1, now, client), call_line("live", 2, now, client)])
+
+    once = run("learn", "--once", "--json").data()
+    everything = run("learn", "--all", "--json").data()
+
+    assert everything["tasks"] >= once["tasks"] >= 3
+    assert everything["calls_waiting"] == 0

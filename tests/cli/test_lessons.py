@@ -1,0 +1,115 @@
+"""What the user can see and decide about lessons."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from commands import Run
+from rearview.store.lessons import LessonsTable
+
+
+def ids(run: Run) -> list[str]:
+    return [lesson["id"] for lesson in run("lessons", "--json").data()]
+
+
+def published(root: Path) -> set[str]:
+    table = LessonsTable.open(root / "lessons.rvt")
+    try:
+        return {scoped.lesson.id for scoped in table.for_tool("ann", "files", "read")}
+    finally:
+        table.close()
+
+
+def test_the_list_names_tool_condition_counts_and_voice(run: Run, seen: Path) -> None:
+    lessons = run("lessons", "list", "--json").data()
+    told = run("lessons").out.splitlines()
+
+    assert {(lesson["server"], lesson["tool"], lesson["kind"]) for lesson in lessons} == {("files", "read", "argument")}
+    assert told[0].split()[:3] == ["id", "server", "tool"]
+    assert len(told) == len(lessons) + 1
+    assert any(lesson["failed"] == 3 for lesson in lessons)
+
+
+def test_the_list_of_another_server_is_empty_and_says_so(run: Run, seen: Path) -> None:
+    assert run("lessons", "list", "--server", "git").out.startswith("No lessons yet.")
+    assert run("lessons", "list", "--server", "git", "--json").data() == []
+
+
+def test_one_lesson_is_shown_with_its_evidence_by_the_first_letters_of_its_id(run: Run, seen: Path) -> None:
+    lesson = ids(run)[0]
+
+    shown = run("lessons", "show", lesson, "--json").data()
+    told = run("lessons", "show", lesson[:-1]).out
+
+    assert shown["id"] == lesson
+    assert shown["evidence"]
+    assert lesson in told
+    assert "evidence" in told
+
+
+@pytest.mark.parametrize("name", ["no-such-id", ""])
+def test_an_id_that_is_unknown_or_ambiguous_is_one_line_and_exit_code_2(run: Run, seen: Path, name: str) -> None:
+    assert len(ids(run)) > 1
+
+    printed = run("lessons", "show", name)
+
+    assert printed.code == 2
+    assert printed.err.startswith(f"mcp-rearview: '{name}' ")
+    assert printed.err.count("\n") == 1
+
+
+def test_a_muted_lesson_leaves_the_table_and_comes_back(run: Run, seen: Path) -> None:
+    lesson = ids(run)[0]
+
+    run("lessons", "mute", lesson)
+    muted = published(seen)
+    states = {each["id"]: each["state"] for each in run("lessons", "--json").data()}
+    run("lessons", "unmute", lesson)
+
+    assert lesson not in muted
+    assert states[lesson] == "muted"
+    assert lesson in published(seen)
+
+
+def test_a_forgotten_lesson_is_gone_from_list_and_table(run: Run, seen: Path) -> None:
+    lesson = ids(run)[0]
+
+    printed = run("lessons", "forget", lesson, "--json")
+
+    assert printed.data() == {"id": lesson, "action": "forget"}
+    assert lesson not in ids(run)
+    assert lesson not in published(seen)
+
+
+def test_lessons_travel_in_a_file_to_another_folder(run: Run, seen: Path, tmp_path: Path) -> None:
+    file, other = tmp_path / "team.json", str(tmp_path / "other")
+
+    exported = run("lessons", "export", str(file), "--json").data()
+    imported = run("lessons", "import", str(file), "--state", other, "--json").data()
+    again = run("lessons", "import", str(file), "--state", other, "--json").data()
+
+    assert exported == {"exported": len(ids(run)), "file": str(file)}
+    assert imported == {"imported": exported["exported"]}
+    assert again == {"imported": 0}
+    assert published(tmp_path / "other") == published(seen)
+
+
+def test_an_export_to_standard_output_is_the_file_itself(run: Run, seen: Path, tmp_path: Path) -> None:
+    file = tmp_path / "team.json"
+
+    run("lessons", "export", str(file))
+
+    assert json.loads(file.read_text()) == run("lessons", "export", "-").data()
+
+
+@pytest.mark.parametrize("content", [b"no json", b"[1]", b'{"rearview_lessons": 99}', b"[" * 100_000, b"\xff"])
+def test_a_file_that_is_no_export_is_refused_in_one_line(run: Run, tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "strange.json"
+    file.write_bytes(content)
+
+    printed = run("lessons", "import", str(file))
+
+    assert printed.code == 2
+    assert printed.err.startswith("mcp-rearview: ")
+    assert printed.err.count("\n") == 1

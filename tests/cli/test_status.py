@@ -1,0 +1,161 @@
+"""What `status` says of a state folder that is empty, used, held, or can't be used."""
+
+import fcntl
+import json
+import os
+import sqlite3
+import time
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from commands import Run
+from fixtures.journals import line, relay_line, write_journal
+from rearview.store.state import StateFolder, open_state
+
+
+def test_a_new_folder_has_nothing_and_no_problems(run: Run) -> None:
+    facts = run("status", "--json").data()
+
+    assert (facts["relays"], facts["problems"], facts["seen"]["calls"]) == ([], [], 0)
+
+
+def test_right_after_a_run_everything_is_learned_and_counted(run: Run, seen: Path) -> None:
+    facts = run("status", "--json").data()
+
+    assert facts["seen"]["calls"] == 6
+    assert facts["seen"]["failed"] == 3
+    assert facts["learned"]["tasks"] == 3
+    assert facts["learned"]["lessons"] > 0
+    assert facts["problems"] == []
+
+
+def test_people_read_the_same_in_words(run: Run, seen: Path) -> None:
+    told = run("status").out
+
+    assert "Seen: 6 calls, 3 failed (3 argument)" in told
+    assert "from 3 tasks" in told
+    assert "no relay is running now" in told
+    assert "No problems." in told
+
+
+def test_a_relay_that_runs_is_named_with_its_client(run: Run, root: Path) -> None:
+    open_state(root)
+    now = time.time()
+    named = line("server", "r1", 2, now, server="files", server_version="1.2", client_name="claude-code",
+                 client_version="2", modern=False)  # fmt: skip
+    journal = write_journal(root / "journal", "r1", [relay_line("r1", 1, now), named])
+    handle = os.open(journal, os.O_WRONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+
+    facts = run("status", "--json").data()
+    told = run("status").out
+    os.close(handle)
+
+    relay = {"server": "files", "server_version": "1.2", "client": "claude-code", "pid": 1, "started": now}
+    assert facts["relays"] == [relay]
+    assert "claude-code" in told
+
+
+def test_what_relays_reported_is_told_once_each_and_not_for_ever(run: Run, root: Path) -> None:
+    state = open_state(root)
+    reports = [
+        {"at": time.time() - 90_000, "event": "journal.old", "path": "x"},
+        {"at": time.time(), "event": "journal.full", "dropped": 3},
+        {"at": time.time(), "event": "journal.full", "dropped": 4},
+    ]
+    state.problems.write_text("\n".join(map(json.dumps, reports)) + "\nnot json\n[1]\n")
+
+    problems = run("status", "--json").data()["problems"]
+
+    assert len(problems) == 1
+    assert "journal.full" in problems[0]
+    assert "dropped: 4" in problems[0]
+
+
+def test_what_the_learner_logged_as_an_error_is_told(run: Run, root: Path) -> None:
+    open_state(root)
+    moment = datetime.now(UTC).isoformat()
+    lines = [
+        {"level": "error", "event": "ledger.corrupt", "moved_to": "aside", "timestamp": moment},
+        {"level": "info", "event": "learner.started", "timestamp": moment},
+        {"level": "error", "event": "long.ago", "timestamp": "2020-01-01T00:00:00Z"},
+    ]
+    (root / "learner.log").write_text("\n".join(map(json.dumps, lines)) + "\n")
+
+    problems = run("status", "--json").data()["problems"]
+
+    assert [problem.partition(" (")[0] for problem in problems] == ["the learner reported ledger.corrupt"]
+    assert problems[0].endswith("): moved_to: aside")
+
+
+def test_a_broken_lessons_table_is_explained_while_somebody_else_learns(run: Run, seen: Path) -> None:
+    run("learn", "--once")
+    (seen / "lessons.rvt").write_bytes(b"x" * 200)
+    with StateFolder(seen).lock.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        facts = run("status", "--json").data()
+
+    assert facts["learner"] == "at work"
+    assert len(facts["problems"]) == 1
+    assert "lessons.rvt" in facts["problems"][0]
+    assert "Relays say nothing" in facts["problems"][0]
+
+
+def test_a_broken_lessons_table_is_replaced_by_the_next_command(run: Run, seen: Path) -> None:
+    run("learn", "--once")
+    (seen / "lessons.rvt").write_bytes(b"x" * 200)
+
+    problems = run("status", "--json").data()["problems"]
+
+    assert problems == []
+
+
+def test_a_folder_of_a_newer_version_is_a_problem_and_not_a_crash(run: Run, root: Path) -> None:
+    open_state(root)
+    (root / "version").write_text("99\n")
+
+    printed = run("status", "--json")
+
+    assert printed.code == 0
+    assert "newer version" in printed.data()["problems"][0]
+    assert "Problem: " in run("status").out
+
+
+def test_a_folder_that_can_t_be_made_is_a_problem_and_not_a_crash(run: Run, root: Path) -> None:
+    root.write_text("a file is in the way")
+
+    printed = run("status", "--json")
+
+    assert printed.code == 0
+    assert str(root) in printed.data()["problems"][0]
+
+
+def test_a_damaged_ledger_begins_anew_and_is_told(run: Run, root: Path) -> None:
+    state = open_state(root)
+    state.ledger.write_bytes(b"this is no database at all" * 100)
+
+    first = run("status", "--json")
+
+    assert first.code == 0
+    assert "ledger.corrupt" in first.data()["problems"][0]
+    with closing(sqlite3.connect(state.ledger)) as ledger:
+        assert ledger.execute("select count(*) from records").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_a_name_of_a_server_can_t_command_the_terminal(run: Run, root: Path, plain: bool) -> None:
+    open_state(root)
+    relay = line(
+        "relay", "r1", 1, time.time(), owner="ann", client="1-c", server="a\x1b[2Jb", env=[], pid=1, started=1.0
+    )
+    handle = os.open(write_journal(root / "journal", "r1", [relay]), os.O_WRONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+
+    told = run("status", *(["--plain"] if plain else [])).out
+    os.close(handle)
+
+    assert "\x1b" not in told
+    assert "a [2Jb" in told
