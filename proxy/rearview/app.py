@@ -1,0 +1,170 @@
+"""Puts the parts of a relay together; the only module that knows everyone.
+
+Whatever of our own can't be used (config, state folder, journal, lessons, an interceptor) is left out with one line on
+standard error, and the relay relays.
+"""
+
+import importlib
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+
+from rearview.config import Capture as CaptureOptions
+from rearview.config import Config, Warn, load
+from rearview.core.calls import CallDesk
+from rearview.core.session import Observer
+from rearview.core.speaking import Speaker
+from rearview.core.task import TaskClock
+from rearview.errors import ConfigError, StoreError
+from rearview.learn.blake2 import blake2b
+from rearview.learn.failure import outcome_of
+from rearview.learn.knowledge import Knowledge
+from rearview.log import report
+from rearview.recorder import Recorder
+from rearview.store.lessons import LessonsFile
+from rearview.store.state import StateFolder, digest_key, open_state, state_root
+from rearview.transports.ancestry import client_process
+from rearview.voice import SpokenWords
+from rearview_interceptors.api import Interceptor
+from rearview_interceptors.capture import Capture
+from rearview_interceptors.chain import Chain
+from rearview_interceptors.warn import WarnOnKnownFailure
+
+
+class Relay(NamedTuple):
+    """What a session is made of, and what has to be closed after it."""
+
+    desk: CallDesk
+    observer: Observer
+    close: Callable[[], None]
+
+
+def relay_for(server: str, config_file: str, command: Sequence[str]) -> Relay:
+    """Return the parts of a relay for one wrapped server, by the user's settings.
+
+    Never raises: with settings that can't be read it neither stores nor says anything, since either could be against
+    them; but the user's server must work all the same.
+    """
+    path = Path(config_file) if config_file else None
+    try:
+        config = load(path, Path(_project()), os.environ)
+    except (ConfigError, OSError) as error:
+        report("config.unusable", {"reason": str(error), "what_now": "relaying without capture and warnings"})
+        config = Config(owner="unknown", capture=CaptureOptions(mode="off"), warn=Warn(mode="observe"))
+    for note in config.notes:
+        report("config.project_ignored", {"note": note})
+    return build(config, path, server, command, state_root(os.environ))
+
+
+def build(config: Config, config_path: Path | None, server: str, command: Sequence[str], root: Path) -> Relay:
+    """Return the parts of a relay for one wrapped server."""
+    state = _state(root)
+    env = (f"project:{_short_hash(_project())}", f"os:{os.uname().sysname.lower()}", *config.environment)
+    recorder = Recorder(config, config_path, state, server, env, client_process)
+    tools: dict[str, Any] = {}
+    chain_parts: list[Interceptor] = [Capture(recorder.finished, lambda s, t: config.capture_for(s, t) != "off")]
+    lessons = LessonsFile((state or StateFolder(root)).lessons, recorder.report)
+    knowledge = Knowledge(
+        lessons if state else _NoLessons(),
+        config.owner,
+        server,
+        env,
+        lambda tool: tool in tools and tools[tool].read_only,
+        time.perf_counter,
+    )
+    recorder.evaluated = lambda: knowledge.evaluated
+    chain_parts.append(WarnOnKnownFailure(knowledge.lookup, knowledge.explain, knowledge.remember))
+    chain_parts += _loaded(config.interceptors)
+    desk = CallDesk(
+        server=server,
+        chain=Chain(chain_parts, time.perf_counter, recorder.report),
+        speaker=Speaker(
+            control_share=config.warn.control_share,
+            budget=config.warn.budget_per_task,
+            mode_for=lambda tool: config.mode_for(server, tool),
+        ),
+        voice=SpokenWords(tools, _bases(command), config.warn.locale),
+        digest=_digester(state),
+        outcome=outcome_of,
+        tasks=TaskClock(f"{os.getppid()}-{os.getpid()}-{time.time():.0f}", config.tasks.idle_gap_s),
+        tools=tools,
+    )
+    return Relay(desk, recorder, recorder.close)
+
+
+class _NoLessons:
+    """Stands in where there is no state folder to read lessons from."""
+
+    def refresh(self, _now: float) -> bool:
+        return False
+
+    def for_tool(self, _owner: str, _server: str, _tool: str) -> tuple[()]:
+        return ()
+
+
+def _state(root: Path) -> StateFolder | None:
+    try:
+        return open_state(root)
+    except (StoreError, OSError) as error:
+        report("state.unusable", {"reason": str(error), "what_now": "relaying without capture and lessons"})
+        return None
+
+
+def _digester(state: StateFolder | None) -> Callable[[str, Mapping[str, Any]], bytes]:
+    try:
+        key = digest_key(state) if state else os.urandom(32)
+    except (StoreError, OSError) as error:
+        report("state.key_unusable", {"reason": str(error)})
+        key = os.urandom(32)
+
+    # The key fills a whole block, which is compressed once and not at each call.
+    keyed = blake2b(key=key, digest_size=16)
+
+    def digest(tool: str, arguments: Mapping[str, Any]) -> bytes:
+        try:
+            text = orjson.dumps((tool, arguments), option=orjson.OPT_SORT_KEYS)
+        except orjson.JSONEncodeError:
+            # Lone surrogates and deep nesting: valid JSON that orjson refuses.
+            text = repr((tool, arguments)).encode("utf-8", "surrogatepass")
+        call = keyed.copy()
+        call.update(text)
+        return call.digest()
+
+    return digest
+
+
+def _loaded(names: Sequence[str]) -> list[Interceptor]:
+    """Import the user's interceptors (`package.module:factory`); one that can't be had is left out."""
+    found = []
+    for name in names:
+        module, _, factory = name.partition(":")
+        try:
+            interceptor = getattr(importlib.import_module(module), factory)()
+        except Exception as error:  # noqa: BLE001 - around one interceptor; it is foreign code
+            report("interceptor.not_loaded", {"name": name, "reason": f"{type(error).__name__}: {error}"})
+            continue
+        if isinstance(interceptor, Interceptor):
+            found.append(interceptor)
+        else:
+            report("interceptor.not_loaded", {"name": name, "reason": "it is no rearview_interceptors.Interceptor"})
+    return found
+
+
+def _bases(command: Sequence[str]) -> tuple[str, ...]:
+    """Return the folders that the user's own command names: what a server was given to work in."""
+    return tuple(word for word in command[1:] if word.startswith("/") and Path(word).is_dir())[:8]
+
+
+def _project() -> str:
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return "gone"
+
+
+def _short_hash(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogateescape"), digest_size=6).hexdigest()
