@@ -39,9 +39,12 @@ class Wrapped:
             thread.start()
 
     def _read_lines(self, stream: BinaryIO) -> None:
-        for each in stream:
-            self.lines.put(each)
-        self.lines.put(b"")
+        rest = b""
+        while data := os.read(stream.fileno(), 65536):
+            *whole, rest = (rest + data).split(b"\n")
+            for each in whole:
+                self.lines.put(each + b"\n")
+        self.lines.put(rest)
 
     def _read_stderr(self, stream: BinaryIO) -> None:
         while data := os.read(stream.fileno(), 4096):
@@ -50,8 +53,9 @@ class Wrapped:
     def send(self, data: bytes | dict[str, Any]) -> None:
         raw = data if isinstance(data, bytes) else json.dumps(data).encode() + b"\n"
         assert self.process.stdin
-        self.process.stdin.write(raw)
-        self.process.stdin.flush()
+        view = memoryview(raw)
+        while view:
+            view = view[os.write(self.process.stdin.fileno(), view) :]
 
     def receive(self) -> bytes:
         return self.lines.get(timeout=PATIENCE_SECONDS)
@@ -83,9 +87,15 @@ class Wrapped:
 
     def ended(self) -> int:
         code = self.process.wait(PATIENCE_SECONDS)
+        self.join()
+        return code
+
+    def join(self) -> None:
         for thread in self._threads:
             thread.join(PATIENCE_SECONDS)
-        return code
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            assert stream
+            stream.close()
 
     def said_on_stderr(self, text: str) -> bool:
         return eventually(lambda: text.encode() in self.stderr)
@@ -97,20 +107,18 @@ def wrapped(
 ) -> Iterator[Wrapped]:
     argv = [sys.executable, "-m", "mcp_rearview", "wrap", *options, "--", *(command or (sys.executable, SERVER))]
     pipe = subprocess.PIPE
-    process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, env=environment(state, **more), cwd=cwd)
+    env = environment(state, **more)
+    process = subprocess.Popen(argv, stdin=pipe, stdout=pipe, stderr=pipe, env=env, cwd=cwd, bufsize=0)
     running = Wrapped(process)
     try:
         yield running
     finally:
-        if process.poll() is None:
-            running.close_input()
-            try:
-                process.wait(PATIENCE_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-        for stream in (process.stdin, process.stdout, process.stderr):
-            if stream:
-                stream.close() if stream is not process.stdin else None
+        running.close_input()
+        try:
+            process.wait(PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        running.join()
 
 
 def eventually(condition: Callable[[], bool], patience: float = PATIENCE_SECONDS) -> bool:

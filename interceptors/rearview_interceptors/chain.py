@@ -15,10 +15,11 @@ LATE_TO_OFF = 10
 class _Watched:
     """One interceptor and how it behaved so far."""
 
-    __slots__ = ("failures", "late_in_row", "name", "reported", "subject")
+    __slots__ = ("failures", "late_in_row", "name", "ours", "reported", "subject")
 
-    def __init__(self, subject: Interceptor) -> None:
+    def __init__(self, subject: Interceptor, *, ours: bool) -> None:
         self.subject = subject
+        self.ours = ours
         self.name = type(subject).__qualname__
         self.failures = 0
         self.late_in_row = 0
@@ -29,12 +30,14 @@ _Hooks = tuple[tuple[Callable[..., Any], _Watched], ...]
 
 
 class Chain:
-    """The interceptors in their order; the first verdict wins, and the ones behind it are not asked.
+    """The interceptors in their order, `ours` first; the first verdict wins, and the ones behind it are not asked.
 
     An interceptor that raises, or answers with anything but `None` or the hook's own verdict, is passed over; the
     third failure switches it off. One that takes more than 2 ms keeps its verdict; ten late answers in a row switch
     it off (in a row, because a busy machine makes anybody late now and then). Off lasts as long as the process. A
-    hook that an interceptor does not override costs nothing. `KeyboardInterrupt` goes through: it is the user's.
+    hook that an interceptor does not override costs nothing. Those in `ours` have bounds of their own and are never
+    switched off for being late: on a machine that is busy for a while, capture would end with it.
+    `KeyboardInterrupt` goes through: it is the user's.
 
     `report` hears, once per interceptor, `interceptor.failed` (first failure), `interceptor.late` (third late answer
     in a row) and `interceptor.off`; whatever it raises is ignored. `clock` is monotonic and in seconds.
@@ -47,8 +50,10 @@ class Chain:
         interceptors: Sequence[Interceptor],
         clock: Callable[[], float],
         report: Callable[[str, dict[str, Any]], None],
+        ours: Sequence[Interceptor] = (),
     ) -> None:
-        self._all = [_Watched(interceptor) for interceptor in interceptors]
+        self._all = [_Watched(interceptor, ours=True) for interceptor in ours]
+        self._all += [_Watched(interceptor, ours=False) for interceptor in interceptors]
         self._clock = clock
         self._report = report
         self._bind()
@@ -119,7 +124,7 @@ class Chain:
         watched.late_in_row += 1
         if watched.late_in_row >= LATE_TO_REPORT:
             self._tell("interceptor.late", watched, {"ms": round(took * 1000, 1)})
-        if watched.late_in_row >= LATE_TO_OFF:
+        if watched.late_in_row >= LATE_TO_OFF and not watched.ours:
             self._switch_off(watched, "late")
 
     def _switch_off(self, watched: _Watched, why: str) -> None:

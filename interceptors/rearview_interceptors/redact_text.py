@@ -31,8 +31,12 @@ _RUN = b"\1" * RUN_LENGTH
 # Texts shrink by a third without what no stem contains, and a search in the rest costs that much less.
 _FLESH = b"AEIBFGJLMVXZQaeibfgjlmvxzq0123456789./_-\"'=:,"
 _BONES = bytes(byte + 32 if chr(byte) in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" else byte for byte in range(256))
-_WORD_RULES = KEY_RULES + CONTEXT_RULES + NEARBY_RULES
-_WORD_ANCHORS = (b"sess", *sorted({anchor.encode() for rule in _WORD_RULES for anchor in rule.anchors}))
+# What the rules look for that neither `_has_mark` nor `STEMS` would betray.
+_WORD_ANCHORS = (
+    *(b"bearer", b"basic", b"aws", b"sig=", b"sig%3d", b"sig\\u003d", b"hooks.slack", b"webhook", b"-us"),
+    *(b"private-lines", b"-----end", b"token", b"secret", b"key", b"password", b"credential", b"sess"),
+)
+RUN_SAMPLE = 64
 RUN_VARIETY = 6
 """A run of fewer different characters is a line or a filling."""
 PREFIX_LENGTH = 12
@@ -73,7 +77,7 @@ def suspicious(text: str, *, email: bool = False) -> bool:
 
 def _has_anchor(text: str, raw: bytes) -> bool:
     """Whether a text with a long run also has what makes a rule look at it; a hash or a UUID alone is no secret."""
-    runs = [found.span() for found in _runs().finditer(raw) if len(set(found[0])) >= RUN_VARIETY]
+    runs = [found.span() for found in _runs().finditer(raw) if _is_varied(found[0])]
     if not runs:
         return False
     anchor = _token_anchor()
@@ -85,6 +89,10 @@ def _has_anchor(text: str, raw: bytes) -> bool:
         if word in lowered:
             return True
     return any(re.compile(rule.pattern).search(text) for rule in UNANCHORED_RULES)
+
+
+def _is_varied(run: bytes) -> bool:
+    return len(set(run[:RUN_SAMPLE])) >= RUN_VARIETY or len(set(run[-RUN_SAMPLE:])) >= RUN_VARIETY
 
 
 @cache

@@ -55,33 +55,34 @@ def relay_for(server: str, config_file: str, command: Sequence[str]) -> Relay:
     except (ConfigError, OSError) as error:
         report("config.unusable", {"reason": str(error), "what_now": "relaying without capture and warnings"})
         config = Config(owner="unknown", capture=CaptureOptions(mode="off"), warn=Warn(mode="observe"))
+        return build(config, path, server, command, None)
     for note in config.notes:
         report("config.project_ignored", {"note": note})
-    return build(config, path, server, command, state_root(os.environ))
+    return build(config, path, server, command, _state(os.environ))
 
 
-def build(config: Config, config_path: Path | None, server: str, command: Sequence[str], root: Path) -> Relay:
-    """Return the parts of a relay for one wrapped server."""
-    state = _state(root)
+def build(
+    config: Config, config_path: Path | None, server: str, command: Sequence[str], state: StateFolder | None
+) -> Relay:
+    """Return the parts of a relay for one wrapped server; without a state folder it keeps nothing."""
     env = (f"project:{_short_hash(_project())}", f"os:{os.uname().sysname.lower()}", *config.environment)
     recorder = Recorder(config, config_path, state, server, env, client_process)
     tools: dict[str, Any] = {}
-    chain_parts: list[Interceptor] = [Capture(recorder.finished, lambda s, t: config.capture_for(s, t) != "off")]
-    lessons = LessonsFile((state or StateFolder(root)).lessons, recorder.report)
+    capture = Capture(recorder.finished, lambda s, t: config.capture_for(s, t) != "off")
     knowledge = Knowledge(
-        lessons if state else _NoLessons(),
+        LessonsFile(state.lessons, recorder.report) if state else _NoLessons(),
         config.owner,
         server,
         env,
         lambda tool: tool in tools and tools[tool].read_only,
         time.perf_counter,
+        lambda tool: tools[tool].schema if tool in tools else None,
     )
     recorder.evaluated = lambda: knowledge.evaluated
-    chain_parts.append(WarnOnKnownFailure(knowledge.lookup, knowledge.explain, knowledge.remember))
-    chain_parts += _loaded(config.interceptors)
+    warn = WarnOnKnownFailure(knowledge.lookup, knowledge.explain, knowledge.remember)
     desk = CallDesk(
         server=server,
-        chain=Chain(chain_parts, time.perf_counter, recorder.report),
+        chain=Chain(_loaded(config.interceptors), time.perf_counter, recorder.report, ours=(capture, warn)),
         speaker=Speaker(
             control_share=config.warn.control_share,
             budget=config.warn.budget_per_task,
@@ -106,9 +107,9 @@ class _NoLessons:
         return ()
 
 
-def _state(root: Path) -> StateFolder | None:
+def _state(environ: Mapping[str, str]) -> StateFolder | None:
     try:
-        return open_state(root)
+        return open_state(state_root(environ))
     except (StoreError, OSError) as error:
         report("state.unusable", {"reason": str(error), "what_now": "relaying without capture and lessons"})
         return None
@@ -144,7 +145,7 @@ def _loaded(names: Sequence[str]) -> list[Interceptor]:
         module, _, factory = name.partition(":")
         try:
             interceptor = getattr(importlib.import_module(module), factory)()
-        except Exception as error:  # noqa: BLE001 - around one interceptor; it is foreign code
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - around one interceptor; it is foreign code
             report("interceptor.not_loaded", {"name": name, "reason": f"{type(error).__name__}: {error}"})
             continue
         if isinstance(interceptor, Interceptor):

@@ -4,10 +4,9 @@ import argparse
 import os
 import select
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -170,7 +169,6 @@ def _work(state: StateFolder, options: argparse.Namespace, log: Any, version: st
         if options.once:
             _drain(learner, all_ended=options.all)
             return 0
-        _yield_to_others()
         log.info("learner.started", version=version)
         with _signals() as pause:
             reason = learner.run(lock, pause)
@@ -199,15 +197,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--once", action="store_true", help="learn from the tasks that are over, then end")
     parser.add_argument("--all", action="store_true", help="with --once: take every task as over")
     return parser
-
-
-def _yield_to_others() -> None:
-    """Take only what nobody else wants of the processor, as far as the system allows."""
-    with suppress(OSError):
-        os.nice(19)
-    if sys.platform == "linux":
-        with suppress(OSError):
-            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
 
 @contextmanager

@@ -5,6 +5,7 @@ The relay's part imports nothing that it has not imported anyway; `structlog` is
 
 import json
 import os
+import select
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -13,13 +14,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LOG_LIMIT_BYTES = 1_000_000
+_PIPE_BUF_BYTES = 4096
+"""What a pipe that polls as writable takes without blocking."""
 
 
 def report(event: str, fields: Mapping[str, object]) -> None:
-    """Write one JSON line to standard error. Never raises; where it can't be written, it is lost."""
-    line = json.dumps({"rearview": event, **fields}, default=str)
+    """Write one JSON line to standard error. Never raises or waits; where it can't be written now, it is lost."""
+    line = json.dumps({"rearview": event, **fields}, default=str)[: _PIPE_BUF_BYTES - 1]
     try:
-        os.write(2, f"{line}\n".encode("utf-8", "replace"))
+        # A client may leave standard error unread: in a full pipe the write would wait for ever.
+        poll = select.poll()
+        poll.register(2, select.POLLOUT)
+        if poll.poll(0):
+            os.write(2, f"{line}\n".encode("ascii", "replace"))
     except OSError:
         return
 

@@ -4,6 +4,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from rearview.store.state import StateFolder
 LEARNER_CHECK_SECONDS = 20.0
 CLOSE_SECONDS = 0.3
 PROBLEMS_LIMIT_BYTES = 64 * 2**10
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class Recorder:
@@ -98,11 +100,13 @@ class Recorder:
             return
         line = json.dumps({"at": time.time(), "pid": os.getpid(), "event": event, **fields}, default=str)
         try:
-            with self._state.problems.open("ab") as file:
-                if file.tell() < PROBLEMS_LIMIT_BYTES:
-                    file.write(line.encode("utf-8", "replace") + b"\n")
+            handle = os.open(self._state.problems, _APPEND, 0o600)
         except OSError:
             return
+        with suppress(OSError):
+            if os.fstat(handle).st_size < PROBLEMS_LIMIT_BYTES:
+                os.write(handle, line.encode("utf-8", "replace") + b"\n")
+        os.close(handle)
 
     def close(self) -> None:
         """Write what is queued and the relay's last line, within a moment."""

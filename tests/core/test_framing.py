@@ -1,10 +1,9 @@
 from itertools import pairwise
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rearview.core.framing import LineSplitter, LineTooLong
+from rearview.core.framing import LineSplitter, Piece
 
 
 @given(st.binary(max_size=300), st.lists(st.integers(0, 300), max_size=20))
@@ -25,13 +24,13 @@ def test_only_a_newline_ends_a_line() -> None:
     assert LineSplitter().receive(text + b"\r\nc") == [text + b"\r\n"]
 
 
-def test_an_endless_line_is_refused_and_its_bytes_are_kept() -> None:
+def test_an_endless_line_comes_in_pieces_and_the_next_line_whole() -> None:
     splitter = LineSplitter(limit=5)
 
-    assert splitter.receive(b"abc") == []
-    with pytest.raises(LineTooLong):
-        splitter.receive(b"def")
-    assert splitter.rest() == b"abcdef"
+    parts = [part for data in (b"abc", b"def", b"g", b"h\nij", b"k\n") for part in splitter.receive(data)]
+
+    assert parts == [b"abcdef", b"g", b"h\n", b"ijk\n"]
+    assert [type(part) is Piece for part in parts] == [True, True, True, False]
 
 
 def test_a_line_of_the_limit_in_one_piece_passes() -> None:

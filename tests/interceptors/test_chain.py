@@ -149,6 +149,18 @@ def test_an_interceptor_that_keeps_being_late_is_switched_off_and_the_one_beside
     ]
 
 
+def test_what_is_our_own_stays_however_busy_the_machine_is() -> None:
+    clock, heard = Clock(), Heard()
+    ours = Slow(clock, [2 * LATE_SECONDS])
+    chain = Chain([], clock, heard, ours=[ours])
+
+    for _ in range(3 * LATE_TO_OFF):
+        chain.on_request(CALL)
+
+    assert ours.asked == 3 * LATE_TO_OFF
+    assert [event for event, _ in heard.events] == ["interceptor.late"]
+
+
 def test_an_interceptor_that_is_late_now_and_then_stays() -> None:
     clock, heard = Clock(), Heard()
     slow = Slow(clock, [2 * LATE_SECONDS, 2 * LATE_SECONDS, 0.0])

@@ -197,6 +197,10 @@ def test_a_parent_that_disappears_takes_the_server_along_though_the_pipe_stays_o
         relay = int(parent.stderr.readline())
         assert eventually(lambda: len(children(relay)) > 0)
         server = child_of(relay)
+        assert parent.stdin
+        parent.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n')
+        parent.stdin.flush()
+        assert parent.stdout.readline()
         parent.kill()
 
         assert eventually(lambda: not is_alive(relay) and not is_alive(server))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rearview.core.session import Observer
 
 USAGE_ERROR = 2
+SWITCH_SECONDS = 0.0005
 USAGE = """usage: mcp-rearview wrap [--name NAME] [--config FILE] -- COMMAND [ARG ...]
 
 Put it before the command of an MCP server in your client's configuration. Every message passes untouched; calls that
@@ -91,8 +92,11 @@ def server_name(command: Sequence[str]) -> str:
     words = [word for word in command if word]
     first = words[0].rpartition("/")[2]
     if first.rstrip("0123456789.") in LAUNCHERS and len(words) > 1:
-        rest = [word for word in words[1:] if not word.startswith("-") and word not in _LAUNCHER_VERBS]
+        # What has an equals sign is a setting, and often a secret: docker run -e API_KEY=...
+        rest = [word for word in words[1:] if word[0] != "-" and word not in _LAUNCHER_VERBS and "=" not in word]
         first = rest[0] if rest else first
+    for mark in "?#= \n":
+        first = first.partition(mark)[0]
     first = first.rstrip("/").rsplit("/", 1)[-1]
     base = first.rpartition("@")[0] or first
     return base.removesuffix(".py").removesuffix(".js").removesuffix(".exe") or "server"
@@ -121,6 +125,8 @@ def _relay(options: Options, child: Child) -> int:
     from rearview.log import report
     from rearview.transports.stdio import StdioRelay
 
+    # The journal's thread holds the interpreter for 5 ms at a time otherwise, and a call would wait for that.
+    sys.setswitchinterval(SWITCH_SECONDS)
     loaded: list[Relay] = []
 
     def load() -> "tuple[CallDesk, Observer]":

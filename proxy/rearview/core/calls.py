@@ -17,6 +17,8 @@ MODERN_KEY = "io.modelcontextprotocol/protocolVersion"
 
 Outcome = Callable[[JsonObject], tuple[Grade, Kind | None, str]]
 Digest = Callable[[str, Mapping[str, Any]], bytes]
+# What a named tuple's own constructor does, without the Python function around it: it is made for every call.
+_tuple = tuple.__new__
 _NOTHING: Mapping[str, Any] = {}
 _HELD = Reply(Grade.UNKNOWN, None, "", 0, 0.0)
 
@@ -77,7 +79,8 @@ class CallDesk:
             meta = _NOTHING
         task = self.tasks.task_of(meta, now)
         digest = self.digest(tool, arguments)
-        call = Call(pending.id, self.server, tool, arguments, digest, now, task, MODERN_KEY in meta, meta)
+        modern = MODERN_KEY in meta
+        call = _tuple(Call, (pending.id, self.server, tool, arguments, digest, now, task, modern, meta))
         pending.call = call
         if self.speaker.held:
             repeated = self.speaker.release(call)
@@ -107,7 +110,7 @@ class CallDesk:
         grade, kind, text = self.outcome(body)
         if pending.cancelled:
             grade, kind = Grade.UNKNOWN, None
-        reply = Reply(grade, kind, text, len(line), now - call.at)
+        reply = _tuple(Reply, (grade, kind, text, len(line), now - call.at))
         hinted = None
         if reply.failed and may_hint and len(line) <= HINT_LIMIT_BYTES:
             hinted = self._hinted(pending, call, reply, body, line)

@@ -3,30 +3,33 @@
 LINE_LIMIT_BYTES = 64 * 2**20
 
 
-class LineTooLong(Exception):
-    """A line outgrew the limit: the peer is broken."""
+class Piece(bytes):
+    """A part of a line that outgrew the limit: it is passed on in its place, and never looked at."""
+
+    __slots__ = ()
 
 
 class LineSplitter:
     """Collects bytes until a newline. Never decodes, trims or reorders; splits at `\\n` only."""
 
-    __slots__ = ("_parts", "_size", "limit")
+    __slots__ = ("_overlong", "_parts", "_size", "limit")
 
     def __init__(self, limit: int = LINE_LIMIT_BYTES) -> None:
         self.limit = limit
         self._parts: list[bytes] = []
         self._size = 0
+        self._overlong = False
 
     def receive(self, data: bytes) -> list[bytes]:
         """Return the lines that `data` completes, each with its newline.
 
-        Raises:
-            LineTooLong: the unfinished line outgrew `limit`; what was collected of it is kept for `rest`.
+        A line that outgrew the limit comes in `Piece`s: what was collected of it, and then whatever arrives.
         """
+        if self._overlong:
+            return self._pieces(data)
         end = data.rfind(b"\n") + 1
         if not end:
-            self._keep(data)
-            return []
+            return self._keep(data)
         parts = self._parts
         if parts:
             first = data.find(b"\n") + 1
@@ -34,8 +37,6 @@ class LineSplitter:
             lines = [b"".join(parts)]
             parts.clear()
             self._size = 0
-            if first == len(data):
-                return lines
             if first < end:
                 lines += _split(data[first:end])
         elif end == len(data) and data.find(b"\n") + 1 == end:
@@ -43,7 +44,7 @@ class LineSplitter:
         else:
             lines = _split(data[:end])
         if end < len(data):
-            self._keep(data[end:])
+            lines += self._keep(data[end:])
         return lines
 
     def rest(self) -> bytes:
@@ -53,11 +54,20 @@ class LineSplitter:
         self._size = 0
         return rest
 
-    def _keep(self, data: bytes) -> None:
+    def _keep(self, data: bytes) -> list[bytes]:
         self._parts.append(data)
         self._size += len(data)
-        if self._size > self.limit:
-            raise LineTooLong
+        if self._size <= self.limit:
+            return []
+        self._overlong = True
+        return [Piece(self.rest())]
+
+    def _pieces(self, data: bytes) -> list[bytes]:
+        end = data.find(b"\n") + 1
+        if not end:
+            return [Piece(data)]
+        self._overlong = False
+        return [Piece(data[:end]), *(self.receive(data[end:]) if end < len(data) else ())]
 
 
 def _split(block: bytes) -> list[bytes]:

@@ -39,7 +39,7 @@ class Session:
     is `PASS`.
 
     `load` brings what judges the calls and what watches. It is called once, by the first call or by `wake`: importing
-    all that takes longer than a server's `initialize`.
+    all that takes longer than a server's `initialize`. `later` has the large lines that were forwarded first.
     """
 
     def __init__(self, load: "Callable[[], tuple[CallDesk, Observer]]") -> None:
@@ -50,7 +50,7 @@ class Session:
         self._pending: dict[Any, Pending] = {}
         self._asked: set[Any] = set()
         self._stale: set[Any] = set()
-        self._later: list[bytes] = []
+        self.later: list[bytes] = []
         self._handshake = Handshake()
         self._client: Mapping[str, Any] = {}
 
@@ -125,18 +125,18 @@ class Session:
 
     def from_server(self, line: bytes, now: float) -> FromServer:
         """Decide about a line of the server."""
-        if not may_be_message(line):
+        if line[:1] != b"{" and not may_be_message(line):
             return NOISE
         if len(line) > LOOK_FIRST_BYTES and not self._handshake.waiting:
-            self._later.append(line)
+            self.later.append(line)
             return PASS
         return self._look_at_server(line, now)
 
     def catch_up(self, now: float) -> None:
         """Look at the large lines that were forwarded first. Call it when everything has been written."""
-        for line in self._later:
+        later, self.later = self.later, []
+        for line in later:
             self._look_at_server(line, now)
-        self._later.clear()
 
     def _look_at_server(self, line: bytes, now: float) -> FromServer:
         body = look(line)

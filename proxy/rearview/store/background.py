@@ -20,6 +20,9 @@ import os, sys
 if os.fork():
     os._exit(0)
 os.setsid()
+# Before the imports, which take a second of a processor that a relay may share. Ten, because at nineteen, or with
+# SCHED_IDLE, a busy machine would let it starve, and nobody would hear a warning.
+os.nice(10)
 sys.path += {folders!r}
 try:
     from rearview.learner import main
@@ -89,7 +92,7 @@ def ensure_learner(state: StateFolder, config_path: Path | None, environ: Mappin
 def is_running(state: StateFolder) -> bool:
     """Tell whether a learner holds the lock of this state folder."""
     try:
-        handle = os.open(state.lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        handle = os.open(state.lock, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return False
     try:

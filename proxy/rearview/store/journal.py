@@ -11,11 +11,15 @@ from typing import Any, NamedTuple
 from rearview.store.journal_file import FolderFull, JournalFile, remove_expired
 
 GATHER_SECONDS = 0.05
-"""The writer lets a burst of calls pass before it works, so that it does not take the interpreter away amid it."""
+"""The writer works when no call has come for so long, so that it does not take the interpreter away amid a burst."""
+PATIENCE_SECONDS = 0.5
+"""It does not wait longer than this for a burst to end; nor when the queue is half full."""
 BATCH_BYTES = 64 * 1024
 GROUP_ITEMS = 8
 YIELD_SECONDS = 0.0001
 """The pause after each group. Not 0: the relay's thread needs some 50 us to wake up and take the interpreter."""
+BUSY_SECONDS = 0.001
+"""The pause while calls keep coming."""
 RETRY_SECONDS = 5.0
 _DAY_SECONDS = 86_400
 
@@ -141,7 +145,7 @@ class Journal:
             self._thread = thread
 
     def _run(self) -> None:
-        self._hurry.wait(GATHER_SECONDS)
+        self._let_pass()
         remove_expired(self._folder, time.time() - self._limits.retention_days * _DAY_SECONDS)
         while self._queue or self._close_by is None:
             if self._queue:
@@ -165,7 +169,16 @@ class Journal:
         self._idle = False
         if self._close_by is None:
             self._hurry.clear()
-            self._hurry.wait(GATHER_SECONDS)
+            self._let_pass()
+
+    def _let_pass(self) -> None:
+        """Wait until the burst is over, or for as long as there is room for it."""
+        patience = time.monotonic() + PATIENCE_SECONDS
+        seen = -1
+        while seen != self.offered and time.monotonic() < patience:
+            seen = self.offered
+            if self._hurry.wait(GATHER_SECONDS):
+                return
 
     def _drain(self) -> None:
         while self._queue:
@@ -183,7 +196,7 @@ class Journal:
     def _batch(self) -> list[bytes]:
         lines: list[bytes] = []
         size = taken = 0
-        queue = self._queue
+        seen, queue = self.offered, self._queue
         while queue and size < BATCH_BYTES:
             item, weight = queue.popleft()
             self._bytes_out += weight
@@ -193,7 +206,9 @@ class Journal:
                 size += len(line) + 1
             taken += 1
             if taken % GROUP_ITEMS == 0 and self._close_by is None:
-                time.sleep(0 if self._hurry.is_set() else YIELD_SECONDS)
+                calm = YIELD_SECONDS if seen == self.offered else BUSY_SECONDS
+                seen = self.offered
+                time.sleep(0 if self._hurry.is_set() else calm)
         return lines
 
     def _append(self, lines: list[bytes]) -> None:

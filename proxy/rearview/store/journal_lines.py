@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from rearview.core.task import client_ref
+from rearview.core.task import REF_LIMIT, client_ref
 from rearview.learn.failure import TEXT_LIMIT_CHARS
 from rearview.learn.model import JOURNAL_VERSION
 from rearview_interceptors.api import Call, Reply, Said
@@ -124,7 +124,7 @@ class LineEncoder:
             "grade": reply.grade,
             "kind": reply.kind,
             "result": "" if narrow else self._result(reply.text),
-            "task_ref": _redacted(client_ref(call.meta), NAME_CHARS) if call.meta else "",
+            "task_ref": _task_ref(call.meta) if call.meta else "",
             "client_name": self._client_name,
             "env": self._who.env,
             "said": said and {"channel": said.channel, "lesson": said.lesson},
@@ -166,6 +166,11 @@ class LineEncoder:
             case Ended(evaluated, dropped):
                 return {"t": "end", **now, "evaluated": evaluated, "dropped": dropped}
         raise TypeError(type(item).__name__)
+
+
+def _task_ref(meta: Mapping[str, Any]) -> str:
+    ref = client_ref(meta)
+    return _redacted(ref, NAME_CHARS, cut=len(ref.partition(":")[2]) >= REF_LIMIT)
 
 
 def _short(value: object) -> str:

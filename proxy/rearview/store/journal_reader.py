@@ -7,6 +7,8 @@ from pathlib import Path
 
 SUFFIX = ".jsonl"
 _BLOCK_BYTES = 256 * 1024
+# Non-blocking: a pipe in the place of a journal would stop whoever opens it.
+_OPEN = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 def journal_name(relay: str, pid: int, started: float, part: int) -> str:
@@ -33,7 +35,7 @@ def read_lines(path: Path, offset: int = 0) -> Iterator[tuple[int, bytes]]:
     Raises:
         OSError: the file can't be opened or read.
     """
-    with path.open("rb", buffering=0) as file:
+    with open(os.open(path, _OPEN), "rb", buffering=0) as file:  # noqa: PTH123 - a descriptor, not a path
         file.seek(offset)
         rest = b""
         while block := file.read(_BLOCK_BYTES):
@@ -48,7 +50,7 @@ def read_lines(path: Path, offset: int = 0) -> Iterator[tuple[int, bytes]]:
 def is_live(path: Path) -> bool:
     """Whether a relay still holds this file. Once it does not, the file never grows again."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        handle = os.open(path, _OPEN)
     except OSError:
         return False
     try:
@@ -67,7 +69,7 @@ def remove_finished(path: Path) -> bool:
     journal files in no other way.
     """
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        handle = os.open(path, _OPEN)
     except FileNotFoundError:
         return True
     except OSError:

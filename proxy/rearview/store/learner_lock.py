@@ -102,8 +102,10 @@ def _rank(version: str) -> tuple[tuple[int, ...], bool, str]:
 
 
 def _taken(state: StateFolder, version: str, handle: int) -> LearnerLock:
-    os.ftruncate(handle, 0)
-    os.pwrite(handle, f"{os.getpid()} {version}\n".encode(), 0)
+    # Who holds it is for others to read; on a full disk the lock holds all the same.
+    with suppress(OSError):
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"{os.getpid()} {version}\n".encode(), 0)
     lock = LearnerLock(state, version, handle)
     # A request that a still newer version made stays; any other has been answered by this.
     if not lock.is_outdated():

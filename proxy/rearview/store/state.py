@@ -17,7 +17,8 @@ STATE_VERSION = 1
 KEY_BYTES = 32
 _FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
-_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW
+# Non-blocking: a pipe in the place of a file would stop whoever opens it.
+_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class StateFolder:
