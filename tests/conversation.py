@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rearview.core.calls import CallDesk, Spoken
+from rearview.core.calls import CallDesk, Reading, Spoken
 from rearview.core.session import Session
 from rearview.core.speaking import Mode, Speaker
 from rearview.core.task import TaskClock
@@ -83,13 +83,11 @@ def conversation(
     mode: Mode = "hold",
 ) -> Session:
     desk = CallDesk(
-        server="files",
-        chain=Chain([advisor] if advisor else [], lambda: 0.0, lambda *_: None),
-        speaker=Speaker(control_share=control_share, budget=budget, mode_for=lambda _: mode),
+        "files",
+        Chain([advisor] if advisor else [], lambda: 0.0, lambda *_: None),
+        Speaker(control_share=control_share, budget=budget, mode_for=lambda _: mode),
         voice=PlainWords(),
-        digest=plain_digest,
-        outcome=outcome_of,
-        tasks=TaskClock("t", 300.0),
+        reading=Reading(plain_digest, outcome_of, TaskClock("t", 300.0)),
         tools={},
     )
     return Session(lambda: (desk, notes or Notes()))

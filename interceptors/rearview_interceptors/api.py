@@ -4,7 +4,7 @@
 third of a frozen dataclass to create. Everything else is a frozen dataclass.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple
@@ -59,20 +59,26 @@ class Condition(StrEnum):
 class Call(NamedTuple):
     """One `tools/call` request, read once.
 
-    `arguments` is the decoded object of the wire (do not change it). `digest` is a keyed 16-byte BLAKE2b of tool and
-    full arguments, made before any redaction. `at` is a monotonic clock in seconds. `task` names the task that the
-    call belongs to, as far as the relay can tell.
+    `arguments` is the decoded object of the wire (do not change it). `seal` is the digest, or the function that makes
+    it of tool and arguments: most calls never need it before they are over. `at` is a monotonic clock in seconds.
+    `task` names the task that the call belongs to, as far as the relay can tell.
     """
 
     id: JsonId
     server: str
     tool: str
     arguments: Mapping[str, Any]
-    digest: bytes
+    seal: bytes | Callable[[str, Mapping[str, Any]], bytes]
     at: float
     task: str
     modern: bool
     meta: Mapping[str, Any]
+
+    @property
+    def digest(self) -> bytes:
+        """A keyed 16-byte BLAKE2b of tool and full arguments, before any redaction; made anew at each asking."""
+        seal = self.seal
+        return seal if isinstance(seal, bytes) else seal(self.tool, self.arguments)
 
 
 class Reply(NamedTuple):

@@ -4,17 +4,18 @@ from collections.abc import Callable
 
 from rearview_interceptors.api import Call, Interceptor, Reply, Said
 
+CALL_BYTES = 512
 Finished = tuple[Call, Reply, Said | None]
 
 
 class Capture(Interceptor):
-    """Gives each finished call to `sink` as it is; redaction and encoding are the sink's business, off the hot path.
+    """Gives each finished call, and how many bytes of memory it may hold, to `sink`; the rest is the sink's business.
 
     `wanted` says whether calls of a tool (server, tool) are captured at all. It is asked once per tool, so a change
     in the configuration takes effect with the next process.
     """
 
-    def __init__(self, sink: Callable[[Finished], None], wanted: Callable[[str, str], bool]) -> None:
+    def __init__(self, sink: Callable[[Finished, int], object], wanted: Callable[[str, str], bool]) -> None:
         self._sink = sink
         self._wanted = wanted
         self._known: dict[tuple[str, str], bool] = {}
@@ -26,4 +27,4 @@ class Capture(Interceptor):
         if wanted is None:
             wanted = self._known[tool] = self._wanted(*tool)
         if wanted:
-            self._sink((call, reply, said))
+            self._sink((call, reply, said), CALL_BYTES + reply.size)

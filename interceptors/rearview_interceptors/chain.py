@@ -35,8 +35,8 @@ class Chain:
     An interceptor that raises, or answers with anything but `None` or the hook's own verdict, is passed over; the
     third failure switches it off. One that takes more than 2 ms keeps its verdict; ten late answers in a row switch
     it off (in a row, because a busy machine makes anybody late now and then). Off lasts as long as the process. A
-    hook that an interceptor does not override costs nothing. Those in `ours` have bounds of their own and are never
-    switched off for being late: on a machine that is busy for a while, capture would end with it.
+    hook that an interceptor does not override costs nothing. Those in `ours` have bounds of their own and are not
+    timed: on a machine that is busy for a while, capture would end with it.
     `KeyboardInterrupt` goes through: it is the user's.
 
     `report` hears, once per interceptor, `interceptor.failed` (first failure), `interceptor.late` (third late answer
@@ -60,22 +60,17 @@ class Chain:
 
     def on_request(self, call: Call) -> Hold | None:
         """Return the first hold, or `None`: the call goes on."""
-        if not self._request:
-            return None
-        verdict: Hold | None = self._ask(self._request, Hold, (call,))
+        verdict: Hold | None = self._ask(self._request, Hold, call)
         return verdict
 
     def on_response(self, call: Call, reply: Reply) -> Hint | None:
         """Return the first hint, or `None`: the reply stays as it is."""
-        if not self._response:
-            return None
-        verdict: Hint | None = self._ask(self._response, Hint, (call, reply))
+        verdict: Hint | None = self._ask(self._response, Hint, call, reply)
         return verdict
 
     def on_finished(self, call: Call, reply: Reply, said: Said | None) -> None:
         """Tell every interceptor that the call is over."""
-        if self._finished:
-            self._ask(self._finished, None, (call, reply, said))
+        self._ask(self._finished, None, call, reply, said)
 
     def _bind(self) -> None:
         self._request = self._overriding("on_request")
@@ -90,29 +85,32 @@ class Chain:
                 found.append((bound, watched))
         return tuple(found)
 
-    def _ask(self, hooks: _Hooks, wanted: type | None, facts: tuple[Any, ...]) -> Any:
-        clock = self._clock
-        before = clock()
+    def _ask(self, hooks: _Hooks, wanted: type | None, *facts: object) -> Any:
         for hook, watched in hooks:
             verdict = None
             try:
-                verdict = hook(*facts)
+                verdict = hook(*facts) if watched.ours else self._timed(hook, watched, facts)
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # noqa: BLE001 - also SystemExit: a stranger may not end the conversation
                 self._failed(watched, type(error).__name__)
-            after = clock()
-            if after - before > LATE_SECONDS:
-                self._late(watched, after - before)
-            else:
-                watched.late_in_row = 0
-            before = after
             if verdict is None or wanted is None:
                 continue
             if isinstance(verdict, wanted) and isinstance(getattr(verdict, "lesson", None), Lesson):
                 return verdict
             self._failed(watched, f"returned {type(verdict).__name__}")
         return None
+
+    def _timed(self, hook: Callable[..., Any], watched: _Watched, facts: tuple[object, ...]) -> Any:
+        before = self._clock()
+        try:
+            return hook(*facts)
+        finally:
+            took = self._clock() - before
+            if took > LATE_SECONDS:
+                self._late(watched, took)
+            else:
+                watched.late_in_row = 0
 
     def _failed(self, watched: _Watched, error: str) -> None:
         watched.failures += 1
@@ -124,7 +122,7 @@ class Chain:
         watched.late_in_row += 1
         if watched.late_in_row >= LATE_TO_REPORT:
             self._tell("interceptor.late", watched, {"ms": round(took * 1000, 1)})
-        if watched.late_in_row >= LATE_TO_OFF and not watched.ours:
+        if watched.late_in_row >= LATE_TO_OFF:
             self._switch_off(watched, "late")
 
     def _switch_off(self, watched: _Watched, why: str) -> None:

@@ -15,7 +15,7 @@ import orjson
 
 from rearview.config import Capture as CaptureOptions
 from rearview.config import Config, Warn, load
-from rearview.core.calls import CallDesk
+from rearview.core.calls import CallDesk, Reading
 from rearview.core.session import Observer
 from rearview.core.speaking import Speaker
 from rearview.core.task import TaskClock
@@ -79,19 +79,21 @@ def build(
         lambda tool: tools[tool].schema if tool in tools else None,
     )
     recorder.evaluated = lambda: knowledge.evaluated
-    warn = WarnOnKnownFailure(knowledge.lookup, knowledge.explain, knowledge.remember)
+    warn = WarnOnKnownFailure(knowledge.lookup, knowledge.explain, knowledge.memory.seen)
     desk = CallDesk(
-        server=server,
-        chain=Chain(_loaded(config.interceptors), time.perf_counter, recorder.report, ours=(capture, warn)),
-        speaker=Speaker(
+        server,
+        Chain(_loaded(config.interceptors), time.perf_counter, recorder.report, ours=(capture, warn)),
+        Speaker(
             control_share=config.warn.control_share,
             budget=config.warn.budget_per_task,
             mode_for=lambda tool: config.mode_for(server, tool),
         ),
         voice=SpokenWords(tools, _bases(command), config.warn.locale),
-        digest=_digester(state),
-        outcome=outcome_of,
-        tasks=TaskClock(f"{os.getppid()}-{os.getpid()}-{time.time():.0f}", config.tasks.idle_gap_s),
+        reading=Reading(
+            _digester(state),
+            outcome_of,
+            TaskClock(f"{os.getppid()}-{os.getpid()}-{time.time():.0f}", config.tasks.idle_gap_s),
+        ),
         tools=tools,
     )
     return Relay(desk, recorder, recorder.close)

@@ -1,5 +1,6 @@
 """Moves what relays have written from their journals into the ledger, and deletes a journal when all of it is there."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,11 @@ from rearview.store.ledger_intake import Batch, Taken
 
 BATCH_LINES = 500
 BATCH_BYTES = 4 * 2**20
+QUIET_SECONDS = 0.4
+"""A journal that is being written belongs to a relay at work, and to learn now would take its processor from it."""
+PATIENCE_SECONDS = 10.0
+"""After this long, or with this much to read, it is read all the same."""
+PATIENCE_BYTES = 8 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +40,10 @@ class Intake:
         self._log = log
         with ledger.reading() as connection:
             self._offsets = ledger_intake.offsets(connection)
+        self._unread_since: dict[str, float] = {}
 
-    def read_all(self) -> Round:
-        """Take in every whole line that is there now.
+    def read_all(self, *, patient: bool = False) -> Round:
+        """Take in every whole line that is there now; if `patient`, leave a journal that is being written for later.
 
         Raises:
             StoreError: the ledger can't be written; what was committed stays, the rest comes next time.
@@ -48,10 +55,26 @@ class Intake:
             held = is_live(path)
             if held:
                 live.add(_relay_of(path))
+                if patient and self._is_busy(path):
+                    continue
             read = self._read(path, last_time=not held)
             lines, calls = lines + read[0], calls + read[1]
         self._forget({path.name for path in paths})
         return Round(lines, calls, frozenset(live))
+
+    def _is_busy(self, path: Path) -> bool:
+        try:
+            found = path.stat()
+        except OSError:
+            return False
+        now = time.time()
+        unread = found.st_size - self._offsets.get(path.name, 0)
+        since = self._unread_since.setdefault(path.name, now)
+        busy = 0 <= now - found.st_mtime < QUIET_SECONDS
+        if not unread or not busy or now - since > PATIENCE_SECONDS or unread > PATIENCE_BYTES:
+            del self._unread_since[path.name]
+            return False
+        return True
 
     def _read(self, path: Path, *, last_time: bool) -> tuple[int, int]:
         offset, lines, calls = self._offsets.get(path.name, 0), 0, 0

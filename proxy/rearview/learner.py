@@ -53,7 +53,7 @@ class Learner:
             StoreError: the ledger or the table can't be used now; nothing is lost, the next round goes on.
         """
         now = self._clock()
-        seen = self._intake.read_all()
+        seen = self._intake.read_all(patient=settle)
         learned = self._hindsight.learn(now, seen, all_ended=all_ended, settle=settle)
         if now - self._tidied_at >= HOUSEKEEPING_SECONDS:
             self._hindsight.tidy(now)

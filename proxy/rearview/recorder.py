@@ -25,7 +25,8 @@ from rearview.store.journal_lines import (
 )
 from rearview.store.state import StateFolder
 
-LEARNER_CHECK_SECONDS = 20.0
+LEARNER_EVERY_CALLS = 5000
+"""A relay that is never idle asks for the learner all the same."""
 CLOSE_SECONDS = 0.3
 PROBLEMS_LIMIT_BYTES = 64 * 2**10
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -47,7 +48,6 @@ class Recorder:
         self._state = state
         self._config_path = config_path
         self._learner = config.learner.enabled
-        self._learner_looked = float("-inf")
         self._calls = 0
         started, relay = time.time(), os.urandom(8).hex()
         self._encoder = LineEncoder(
@@ -72,13 +72,19 @@ class Recorder:
         self._journal: Journal | None = None
         if state is not None:
             self._journal = Journal(
-                state.journal, name, self._encode, limits=limits, report=self.report, opening=Opening()
+                state.journal,
+                name,
+                self._encode,
+                limits=limits,
+                report=self.report,
+                opening=Opening(),
+                on_idle=self._start_learner,
             )
 
-    def finished(self, item: Finished) -> None:
-        """Queue one finished call."""
-        if self._journal is not None:
-            self._journal.put(item, 512 + item[1].size)
+    @property
+    def finished(self) -> Callable[[Finished, int], None]:
+        """What queues one finished call: the journal itself, since this happens for every call."""
+        return _forgotten if self._journal is None else self._journal.put
 
     def on_server(self, client: Mapping[str, Any], server: Mapping[str, Any]) -> None:
         """Both sides have named themselves."""
@@ -113,8 +119,7 @@ class Recorder:
         if self._journal is None:
             return
         self._journal.close(CLOSE_SECONDS, lambda dropped: Ended(self.evaluated(), dropped))
-        if self._calls:
-            self._start_learner()
+        self._start_learner()
 
     def _put(self, item: Any) -> None:
         if self._journal is not None:
@@ -125,12 +130,15 @@ class Recorder:
         line = self._encoder(item)
         if type(item) is tuple:
             self._calls += 1
-            now = time.monotonic()
-            if now - self._learner_looked > LEARNER_CHECK_SECONDS:
-                self._learner_looked = now
+            if self._calls % LEARNER_EVERY_CALLS == 0:
                 self._start_learner()
         return line
 
     def _start_learner(self) -> None:
-        if self._learner and self._state is not None:
+        """Start the learner when nothing else happens: its own start takes a second of a processor."""
+        if self._learner and self._calls and self._state is not None:
             ensure_learner(self._state, self._config_path)
+
+
+def _forgotten(item: Finished, size: int) -> None:
+    """Nothing is kept without a state folder."""

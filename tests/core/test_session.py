@@ -147,6 +147,19 @@ def test_a_failure_gets_its_hint_and_a_success_stays_untouched() -> None:
     assert advisor.said == [None, "hint"]
 
 
+def test_an_idle_gap_begins_a_new_task_and_so_does_another_word_of_the_client() -> None:
+    advisor = Advisor()
+    relay = conversation(advisor)
+
+    for now in (0.0, 299.0, 598.0, 899.0):
+        relay.from_client(call_line(1), now)
+        relay.from_server(result_line(1), now)
+    relay.from_client(call_line(1, _meta={"vscode.requestId": "r"}), 900.0)
+    relay.from_server(result_line(1), 900.0)
+
+    assert [call.task for call, _, _ in advisor.heard] == ["t:1", "t:1", "t:1", "t:2", "vscode:r"]
+
+
 def test_a_late_answer_to_a_cancelled_call_is_no_outcome() -> None:
     advisor = Advisor()
     relay = conversation(advisor)

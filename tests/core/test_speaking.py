@@ -1,6 +1,6 @@
 from conversation import lesson
 from rearview.core.speaking import HELD_SECONDS, Speaker
-from rearview.core.task import TaskClock, client_ref
+from rearview.core.task import client_ref
 from rearview_interceptors import Call, Kind
 
 
@@ -76,9 +76,3 @@ def test_the_clients_own_word_for_the_task_counts_first() -> None:
     assert client_ref({"vscode.requestId": "r", "traceparent": "00-ab-cd-01"}) == "vscode:r"
     assert client_ref({"traceparent": "00-ab-cd-01"}) == "trace:ab"
     assert client_ref({"traceparent": "x", "vscode.requestId": 7, "x-codex-turn-metadata": []}) == ""
-
-
-def test_an_idle_gap_begins_a_new_task() -> None:
-    clock = TaskClock("p", 300.0)
-
-    assert [clock.task_of({}, now) for now in (0.0, 299.0, 598.0, 899.0)] == ["p:1", "p:1", "p:1", "p:2"]

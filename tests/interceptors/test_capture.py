@@ -3,7 +3,7 @@
 from typing import Any
 
 from rearview_interceptors import Call, Grade, Reply, Said
-from rearview_interceptors.capture import Capture
+from rearview_interceptors.capture import CALL_BYTES, Capture
 
 REPLY = Reply(Grade.OK, None, "", 2, 0.01)
 
@@ -20,11 +20,11 @@ def test_finished_calls_are_handed_on_except_those_of_tools_that_are_off() -> No
         asked.append(f"{server}.{tool}")
         return tool != "secret"
 
-    capture = Capture(taken.append, wanted)
+    capture = Capture(lambda item, size: taken.append((item, size)), wanted)
 
     said = Said("control", "l1")
     for tool in ("read", "secret", "read", "secret"):
         capture.on_finished(call(tool), REPLY, said)
 
-    assert taken == [(call("read"), REPLY, said)] * 2
+    assert taken == [((call("read"), REPLY, said), CALL_BYTES + REPLY.size)] * 2
     assert asked == ["files.read", "files.secret"]

@@ -15,6 +15,14 @@ ENDING_SECONDS = 3.0
 """The promise is two; the machine may be busy."""
 
 
+@pytest.fixture(autouse=True)
+def no_learner(tmp_path: Path) -> None:
+    """These tests are about bytes and processes; a learner that one leaves behind would slow the others."""
+    config = tmp_path / ".config" / "rearview" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("[learner]\nenabled = false\n")
+
+
 def test_a_call_goes_to_the_server_and_back(tmp_path: Path) -> None:
     with wrapped(tmp_path) as relay:
         relay.hello()

@@ -1,15 +1,13 @@
 """Everything about `tools/call`: reads the call, asks the chain, and gives a verdict its form on the wire."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
-from rearview.core.inflight import Pending
 from rearview.core.inject import HINT_LIMIT_BYTES, held_result, with_hint
 from rearview.core.message import JsonObject
 from rearview.core.speaking import Speaker
-from rearview.core.task import TaskClock
-from rearview_interceptors.api import Call, Grade, Kind, Lesson, Reply, Said
+from rearview.core.task import TaskClock, client_ref
+from rearview_interceptors.api import FAILED, Call, Grade, Kind, Lesson, Reply, Said
 from rearview_interceptors.chain import Chain
 
 MODERN_KEY = "io.modelcontextprotocol/protocolVersion"
@@ -50,23 +48,44 @@ class ToolFacts(NamedTuple):
     read_only: bool
 
 
-@dataclass(slots=True)
-class CallDesk:
-    """Judges the calls of one session. It never changes a message itself; it returns the bytes that replace one."""
+class Reading(NamedTuple):
+    """What is read of a call: its digest, the outcome that a reply states, and the task that it belongs to."""
 
-    server: str
-    chain: Chain
-    speaker: Speaker
-    voice: Voice
     digest: Digest
     outcome: Outcome
     tasks: TaskClock
-    tools: dict[str, ToolFacts]
+
+
+class CallDesk:
+    """Judges the calls of one session. It never changes a message itself; it returns the bytes that replace one.
+
+    `tools` has what `tools/list` said; `said` what was said of a call that is on its way, by the key of its id.
+    """
+
+    def __init__(
+        self,
+        server: str,
+        chain: Chain,
+        speaker: Speaker,
+        *,
+        voice: Voice,
+        reading: Reading,
+        tools: dict[str, ToolFacts],
+    ) -> None:
+        self.server = server
+        self.chain = chain
+        self.speaker = speaker
+        self.voice = voice
+        self.tools = tools
+        self.said: dict[Any, Said] = {}
+        self._digest, self._outcome, self._tasks = reading
+        self._task = ""
+        self._last_call = float("-inf")
 
     def request(
-        self, pending: Pending, body: JsonObject, now: float, in_flight: Mapping[Any, Pending], *, may_hold: bool
-    ) -> bytes | None:
-        """Return our own answer if the call is held; otherwise the server gets it, and `pending` knows it."""
+        self, key: Any, message_id: Any, body: JsonObject, now: float, in_flight: Mapping[Any, object], may_hold: bool
+    ) -> Call | bytes | None:
+        """Return the call that goes to the server, our own answer if it is held, or `None` if it can't be read."""
         params = body.get("params")
         if type(params) is not dict:
             return None
@@ -77,77 +96,70 @@ class CallDesk:
         meta = params.get("_meta", _NOTHING)
         if meta is not _NOTHING and type(meta) is not dict:
             meta = _NOTHING
-        task = self.tasks.task_of(meta, now)
-        digest = self.digest(tool, arguments)
+        if now - self._last_call > self._tasks.gap_s:
+            self._task = self._tasks.next_task()
+        self._last_call = now
+        task = (client_ref(meta) or self._task) if meta else self._task
         modern = MODERN_KEY in meta
-        call = _tuple(Call, (pending.id, self.server, tool, arguments, digest, now, task, modern, meta))
-        pending.call = call
+        call: Call = _tuple(Call, (message_id, self.server, tool, arguments, self._digest, now, task, modern, meta))
         if self.speaker.held:
             repeated = self.speaker.release(call)
             if repeated is not None:
-                pending.said = Said("repeat", repeated)
-                return None
+                self.said[key] = Said("repeat", repeated)
+                return call
         verdict = self.chain.on_request(call)
         if verdict is None:
-            return None
-        return self._held(pending, call, verdict.lesson, may_hold and _may_hold(params, call, in_flight))
+            return call
+        return self._held(key, call, verdict.lesson, may_hold and _may_hold(params, call, in_flight)) or call
 
-    def _held(self, pending: Pending, call: Call, lesson: Lesson, may_hold: bool) -> bytes | None:
+    def _held(self, key: Any, call: Call, lesson: Lesson, may_hold: bool) -> bytes | None:
         channel = self.speaker.judge(call, lesson, "hold") if may_hold else "silent"
         spoken = self.voice.held(lesson, call) if channel == "hold" else None
         if spoken is None:
-            pending.said = Said("silent" if channel == "hold" else channel, lesson.id)
+            self.said[key] = Said("silent" if channel == "hold" else channel, lesson.id)
             return None
         self.speaker.hold(call, lesson)
         self.chain.on_finished(call, _HELD, Said("hold", lesson.id))
-        return held_result(pending.id, spoken.text, modern=call.modern, meta=spoken.meta)
+        return held_result(call.id, spoken.text, modern=call.modern, meta=spoken.meta)
 
-    def reply(self, pending: Pending, body: JsonObject, line: bytes, now: float, *, may_hint: bool) -> bytes | None:
+    def reply(self, key: Any, call: Call, body: JsonObject, line: bytes, now: float, may_hint: bool) -> bytes | None:
         """Return the reply with a hint in it, or `None` when it stays as it is."""
-        call = pending.call
-        if call is None:
-            return None
-        grade, kind, text = self.outcome(body)
-        if pending.cancelled:
-            grade, kind = Grade.UNKNOWN, None
-        reply = _tuple(Reply, (grade, kind, text, len(line), now - call.at))
+        grade, kind, text = self._outcome(body)
+        reply: Reply = _tuple(Reply, (grade, kind, text, len(line), now - call.at))
         hinted = None
-        if reply.failed and may_hint and len(line) <= HINT_LIMIT_BYTES:
-            hinted = self._hinted(pending, call, reply, body, line)
-        self.chain.on_finished(call, reply, pending.said)
+        if grade in FAILED and may_hint and len(line) <= HINT_LIMIT_BYTES:
+            hinted = self._hinted(key, call, reply, body, line)
+        self.chain.on_finished(call, reply, self.said.pop(key, None) if self.said else None)
         return hinted
 
-    def _hinted(self, pending: Pending, call: Call, reply: Reply, body: JsonObject, line: bytes) -> bytes | None:
+    def _hinted(self, key: Any, call: Call, reply: Reply, body: JsonObject, line: bytes) -> bytes | None:
         verdict = self.chain.on_response(call, reply)
         if verdict is None or _is_task(body):
             return None
         lesson = verdict.lesson
-        channel: Literal["hint"] | str = self.speaker.judge(call, lesson, "hint")
+        channel = self.speaker.judge(call, lesson, "hint")
+        spoken = self.voice.hint(lesson, call) if channel == "hint" else None
         changed = None
-        if channel == "hint":
-            spoken = self.voice.hint(lesson, call)
+        if spoken is not None:
             facts = self.tools.get(call.tool)
-            if spoken is not None:
-                schema = facts is not None and facts.has_output_schema
-                changed = with_hint(line, body, spoken.text, has_output_schema=schema)
+            schema = facts is not None and facts.has_output_schema
+            changed = with_hint(line, body, spoken.text, has_output_schema=schema)
         if changed is not None:
-            pending.said = Said("hint", lesson.id)
-        elif pending.said is None:
-            pending.said = Said("control" if channel == "control" else "silent", lesson.id)
+            self.said[key] = Said("hint", lesson.id)
+        else:
+            self.said.setdefault(key, Said("control" if channel == "control" else "silent", lesson.id))
         return changed
 
-    def lost(self, pending: Pending, now: float) -> None:
+    def lost(self, key: Any, call: Call, now: float) -> None:
         """Report a call whose server died under it."""
-        self._finish(pending, now, Grade.HARD, Kind.TRANSIENT, "the server ended before it answered")
+        self._finish(key, call, now, Grade.HARD, Kind.TRANSIENT, "the server ended before it answered")
 
-    def unanswered(self, pending: Pending, now: float) -> None:
-        """Report a call that was still open when the conversation ended: not an outcome."""
-        self._finish(pending, now, Grade.UNKNOWN, None, "")
+    def unanswered(self, key: Any, call: Call, now: float) -> None:
+        """Report a call that was cancelled, or was still open when the conversation ended: not an outcome."""
+        self._finish(key, call, now, Grade.UNKNOWN, None, "")
 
-    def _finish(self, pending: Pending, now: float, grade: Grade, kind: Kind | None, text: str) -> None:
-        call = pending.call
-        if call is not None:
-            self.chain.on_finished(call, Reply(grade, kind, text, 0, now - call.at), pending.said)
+    def _finish(self, key: Any, call: Call, now: float, grade: Grade, kind: Kind | None, text: str) -> None:
+        self.chain.on_finished(call, Reply(grade, kind, text, 0, now - call.at), self.said.pop(key, None))
 
     def learn_tools(self, tools: list[Any]) -> None:
         """Note the schemas of a `tools/list` answer (or of one page of it)."""
@@ -160,7 +172,7 @@ class CallDesk:
                 )
 
 
-def _may_hold(params: JsonObject, call: Call, in_flight: Mapping[Any, Pending]) -> bool:
+def _may_hold(params: JsonObject, call: Call, in_flight: Mapping[Any, object]) -> bool:
     """Tell whether a plain result is a right answer to this request.
 
     Not for one that asked for a task (2025-11-25), nor for the retry of an `input_required` answer (2026-07-28), nor
@@ -169,7 +181,7 @@ def _may_hold(params: JsonObject, call: Call, in_flight: Mapping[Any, Pending]) 
     if ("task" in params and not call.modern) or "inputResponses" in params or "requestState" in params:
         return False
     return not any(
-        other.call is not None and other.call.digest == call.digest and other.call.tool == call.tool
+        isinstance(other, Call) and other.tool == call.tool and other.digest == call.digest
         for other in in_flight.values()
     )
 

@@ -11,6 +11,7 @@ from rearview.core.restart import Handshake
 
 if TYPE_CHECKING:
     from rearview.core.calls import CallDesk
+    from rearview_interceptors.api import Call
 
 LOOK_FIRST_BYTES = HINT_LIMIT_BYTES
 """Longer lines of the server are forwarded first and looked at afterwards: they never get a hint."""
@@ -47,7 +48,7 @@ class Session:
         self._parts: tuple[CallDesk, Observer] | None = None
         self._introduced: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
         self._listed: list[list[Any]] = []
-        self._pending: dict[Any, Pending] = {}
+        self._pending: dict[Any, Pending | Call] = {}
         self._asked: set[Any] = set()
         self._stale: set[Any] = set()
         self.later: list[bytes] = []
@@ -80,38 +81,45 @@ class Session:
         body = look(line)
         if body is None:
             for part in look_at_batch(line):
-                self._note(part, line, now, alone=False)
+                self._note(part, line, now, False)
             return PASS
-        return self._note(body, line, now, alone=True)
+        return self._note(body, line, now, True)
 
-    def _note(self, body: JsonObject, line: bytes, now: float, *, alone: bool) -> FromClient:
+    def _note(self, body: JsonObject, line: bytes, now: float, alone: bool) -> FromClient:
         method = body.get("method")
         if "id" not in body:
-            return self._notification(method, body, line)
+            return self._notification(method, body, line, now)
         if type(method) is not str:
             return self._answer_of_client(body)
         message_id = body["id"]
-        plain = type(message_id) is int or type(message_id) is str
-        if type(message_id) is float and alone:
-            message_id = exact_id(line, message_id)
-        pending = Pending(message_id, method)
+        if type(message_id) is int or type(message_id) is str:
+            key = message_id
+        else:
+            message_id = exact_id(line, message_id) if alone else message_id
+            key = id_key(message_id)
         if method == "tools/call":
-            held = (self._parts or self.wake())[0].request(pending, body, now, self._pending, may_hold=alone)
-            if held is not None:
-                return Answer(held)
-        elif method == "initialize" and alone:
+            desk = (self._parts or self.wake())[0]
+            call = desk.request(key, message_id, body, now, self._pending, alone)
+            if isinstance(call, bytes):
+                return Answer(call)
+            self._pending[key] = call or Pending(message_id, method)
+            return PASS
+        if method == "initialize" and alone:
             self._handshake.start(line)
             self._client = _mapping(_mapping(body.get("params")).get("clientInfo"))
-        self._pending[message_id if plain else id_key(message_id)] = pending
+        self._pending[key] = Pending(message_id, method)
         return PASS
 
-    def _notification(self, method: object, body: JsonObject, line: bytes) -> FromClient:
+    def _notification(self, method: object, body: JsonObject, line: bytes, now: float) -> FromClient:
         if method == "notifications/initialized":
             self._handshake.initialized(line)
         elif method == "notifications/cancelled":
-            pending = self._pending.get(id_key(_mapping(body.get("params")).get("requestId")))
-            if pending is not None:
-                pending.cancelled = True
+            key = id_key(_mapping(body.get("params")).get("requestId"))
+            call = self._pending.get(key)
+            if call is not None and not isinstance(call, Pending):
+                # Whatever the server may still answer is no outcome of the call.
+                self.wake()[0].unanswered(key, call, now)
+                self._pending[key] = Pending(call.id, "tools/call")
         return PASS
 
     def _answer_of_client(self, body: JsonObject) -> FromClient:
@@ -143,30 +151,30 @@ class Session:
         if body is None:
             for part in look_at_batch(line):
                 if "method" not in part:
-                    self._answered(part, line, now, alone=False)
+                    self._answered(part, line, now, False)
             return PASS
         if "method" in body:
             if "id" in body:
                 self._asked.add(id_key(exact_id(line, body["id"])))
             return PASS
-        return self._answered(body, line, now, alone=True)
+        return self._answered(body, line, now, True)
 
-    def _answered(self, body: JsonObject, line: bytes, now: float, *, alone: bool) -> FromServer:
-        message_id = body.get("id")
-        if type(message_id) is float:
+    def _answered(self, body: JsonObject, line: bytes, now: float, alone: bool) -> FromServer:
+        key = message_id = body.get("id")
+        if type(key) is not int and type(key) is not str:
             message_id = exact_id(line, message_id)
-        plain = type(message_id) is int or type(message_id) is str
-        pending = self._pending.pop(message_id if plain else id_key(message_id), None)
+            key = id_key(message_id)
+        pending = self._pending.pop(key, None)
         if pending is None:
             return self._handshake.answered(message_id, body) or PASS
         if self._handshake.restarted:
             self._handshake.restarted = False
             self.wake()[1].on_restart(self._handshake.exit_code)
-        if pending.call is not None:
-            hinted = self.wake()[0].reply(pending, body, line, now, may_hint=alone)
-            return PASS if hinted is None else Replace(hinted)
-        self._observe(pending.method, body)
-        return PASS
+        if isinstance(pending, Pending):
+            self._observe(pending.method, body)
+            return PASS
+        hinted = (self._parts or self.wake())[0].reply(key, pending, body, line, now, alone)
+        return PASS if hinted is None else Replace(hinted)
 
     def _observe(self, method: str, body: JsonObject) -> None:
         result = body.get("result")
@@ -193,9 +201,9 @@ class Session:
         """Return an answer for each request in flight. What came from the dead server before counts as it is."""
         what = f"The MCP server ended with exit code {exit_code} before it answered."
         answers = []
-        for pending in self._pending.values():
-            if pending.call is not None:
-                self.wake()[0].lost(pending, now)
+        for key, pending in self._pending.items():
+            if not isinstance(pending, Pending):
+                self.wake()[0].lost(key, pending, now)
             data = {"exitCode": exit_code, "stderr": stderr_tail}
             answers.append(error_answer(pending.id, f"{what} {stderr_tail}".rstrip(), data))
         self._pending.clear()
@@ -219,9 +227,9 @@ class Session:
 
     def close(self, now: float) -> None:
         """Report the calls that never got an answer."""
-        for pending in self._pending.values():
-            if pending.call is not None:
-                self.wake()[0].unanswered(pending, now)
+        for key, pending in self._pending.items():
+            if not isinstance(pending, Pending):
+                self.wake()[0].unanswered(key, pending, now)
         self._pending.clear()
 
 

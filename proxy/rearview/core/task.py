@@ -26,21 +26,16 @@ def client_ref(meta: Mapping[str, Any]) -> str:
 
 
 class TaskClock:
-    """Names the current task: the client's own reference, else this relay's stretch of calls without an idle gap."""
+    """Names this relay's stretches of calls without an idle gap."""
 
-    __slots__ = ("_count", "_last", "_name", "_prefix", "gap_s")
+    __slots__ = ("_count", "_prefix", "gap_s")
 
     def __init__(self, prefix: str, gap_s: float) -> None:
         self.gap_s = gap_s
         self._prefix = prefix
         self._count = 0
-        self._last = float("-inf")
-        self._name = ""
 
-    def task_of(self, meta: Mapping[str, Any], now: float) -> str:
-        """Return the task of a call made `now`; `now` must not go backwards."""
-        if now - self._last > self.gap_s:
-            self._count += 1
-            self._name = f"{self._prefix}:{self._count}"
-        self._last = now
-        return (client_ref(meta) or self._name) if meta else self._name
+    def next_task(self) -> str:
+        """Return the name of the task that begins now."""
+        self._count += 1
+        return f"{self._prefix}:{self._count}"

@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 
 from rearview.learn.kinds import kind_of
+from rearview.learn.openings import opens_plainly
 from rearview.learn.signs import says_failure, text_fails
 from rearview_interceptors.api import Grade, Kind
 
@@ -23,10 +24,17 @@ def outcome_of(body: Mapping[str, Any]) -> tuple[Grade, Kind | None, str]:
 
     An answer that only looks like an error (an echo of "Error: ...") is graded soft: one reply can't tell.
     """
+    result = body.get("result")
+    if type(result) is dict and len(result) == 1 and "error" not in body:
+        # The usual answer is one text and nothing else. Most of them are clear at a glance.
+        content = result.get("content")
+        if type(content) is list and content and type(content[0]) is dict:
+            text = content[0].get("text")
+            if type(text) is str and opens_plainly(text):
+                return _OK, None, text[:TEXT_LIMIT_CHARS]
     error = body.get("error")
     if error is not None:
         return _of_error(error)
-    result = body.get("result")
     if type(result) is not dict or result.get("resultType", "complete") != "complete":
         return Grade.UNKNOWN, None, ""
     content = result.get("content")

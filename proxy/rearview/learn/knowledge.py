@@ -1,7 +1,7 @@
 """What one relay knows at the moment of a call: the lessons of all earlier tasks, and this session's own memory."""
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 from rearview.learn.matching import Matcher
 from rearview.learn.model import ScopedLesson
@@ -9,6 +9,7 @@ from rearview.learn.session_memory import SessionMemory
 from rearview_interceptors.api import Call, Lesson, Reply
 
 TOOLS_LIMIT = 4096
+REFRESH_SECONDS = 1.0
 
 
 class Lessons(Protocol):
@@ -24,7 +25,10 @@ class Lessons(Protocol):
 
 
 class Knowledge:
-    """Answers `lookup` and `explain` for one server. `evaluated` counts the calls that lessons were tried on."""
+    """Answers `lookup` and `explain` for one server; `memory` has to see how every call ended.
+
+    `evaluated` counts the calls that lessons were tried on.
+    """
 
     def __init__(
         self,
@@ -34,6 +38,7 @@ class Knowledge:
         env: Sequence[str],
         is_read_only: Callable[[str], bool],
         clock: Callable[[], float],
+        schema_of: Callable[[str], Mapping[str, Any] | None] = lambda _: None,
     ) -> None:
         self.evaluated = 0
         self._lessons = lessons
@@ -41,19 +46,23 @@ class Knowledge:
         self._server = server
         self._env = tuple(env)
         self._clock = clock
+        self._schema_of = schema_of
+        self._refresh_at = float("-inf")
         self._matchers: dict[str, Matcher | None] = {}
-        self._memory = SessionMemory(is_read_only)
+        self.memory = SessionMemory(is_read_only)
 
     def lookup(self, call: Call) -> Lesson | None:
         """Return the best lesson that `call` meets: this session's own first, then the loudest and surest."""
-        if self._lessons.refresh(call.at):
-            self._matchers.clear()
+        if call.at >= self._refresh_at:
+            self._refresh_at = call.at + REFRESH_SECONDS
+            if self._lessons.refresh(call.at):
+                self._matchers.clear()
         tool = call.tool
         try:
             matcher = self._matchers[tool]
         except KeyError:
             matcher = self._matchers[tool] = self._compile(tool)
-        own = self._memory.lookup(call)
+        own = self.memory.lookup(call)
         if matcher is None:
             return own
         self.evaluated += 1
@@ -64,19 +73,15 @@ class Knowledge:
 
     def explain(self, call: Call, reply: Reply) -> Lesson | None:
         """Return the best lesson for a call that just failed: the loop that it closes, or what is known of it."""
-        return self._memory.after_failure(call, reply) or self._known(call)
+        return self.memory.after_failure(call, reply) or self._known(call)
 
     def _known(self, call: Call) -> Lesson | None:
         matcher = self._matchers.get(call.tool)
         return None if matcher is None else matcher.match(call)
-
-    def remember(self, call: Call, reply: Reply) -> None:
-        """Take in how a call ended."""
-        self._memory.seen(call, reply)
 
     def _compile(self, tool: str) -> Matcher | None:
         if len(self._matchers) >= TOOLS_LIMIT:
             # Names that a client made up; real servers have a few hundred tools.
             self._matchers.clear()
         found = self._lessons.for_tool(self._owner, self._server, tool)
-        return Matcher(found, self._env, self._clock) if found else None
+        return Matcher(found, self._env, self._clock, lambda: self._schema_of(tool)) if found else None

@@ -105,13 +105,10 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.VERBOSE)
 
 
-def starts_as_error(text: str) -> bool:
-    """Whether the first words make `text` an error message; a word further inside never does.
-
-    An error behind a banner of a shell tool ("... output:" as a line of its own) counts too.
-    """
+def opens_plainly(text: str) -> bool:
+    """Whether a glance at the first words is enough to say that `text` opens as no error, and is no JSON."""
     lower = text[:_GLANCE_CHARS].lower()
-    if (
+    return (
         "error" not in lower
         and "fail" not in lower
         and "not found" not in lower
@@ -120,8 +117,21 @@ def starts_as_error(text: str) -> bool:
         and "no such " not in lower
         and lower[:1] not in _MARKS
         and lower.isascii()
-        and lower.lstrip().partition(" ")[0].rstrip(":.,!\n") not in _STARTERS
-    ):
+        and _first_word(lower) not in _STARTERS
+    )
+
+
+def _first_word(lower: str) -> str:
+    word = lower.partition(" ")[0]
+    return word if word.isalpha() else lower.lstrip().partition(" ")[0].rstrip(":.,!\n")
+
+
+def starts_as_error(text: str) -> bool:
+    """Whether the first words make `text` an error message; a word further inside never does.
+
+    An error behind a banner of a shell tool ("... output:" as a line of its own) counts too.
+    """
+    if opens_plainly(text):
         return False
     return _opens_as_error(text[:1000])
 

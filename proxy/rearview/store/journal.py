@@ -18,6 +18,8 @@ BATCH_BYTES = 64 * 1024
 GROUP_ITEMS = 8
 YIELD_SECONDS = 0.0001
 """The pause after each group. Not 0: the relay's thread needs some 50 us to wake up and take the interpreter."""
+IDLE_SECONDS = 1.0
+"""When nothing has come for so long, `on_idle` is called."""
 BUSY_SECONDS = 0.001
 """The pause while calls keep coming."""
 RETRY_SECONDS = 5.0
@@ -39,7 +41,8 @@ class Journal:
 
     `name` is the relay's id, its process id and its start in Unix time. `encode` turns an item into one line without a
     newline, or into `None` for nothing; it runs on the writer's thread, and an item that makes it raise is dropped.
-    `opening` is an item, too: it is encoded at the head of each file. When the queue is full, new items are dropped.
+    `opening` is an item, too: it is encoded at the head of each file. `on_idle` is called on the writer's thread, once
+    after each stretch of work. When the queue is full, new items are dropped.
     While the file can't be written, what is queued is dropped, and every few seconds it is tried again.
 
     `report` hears each of these once: `journal.queue_full` (on the thread that puts), `journal.encode_failed`,
@@ -57,11 +60,13 @@ class Journal:
         report: Callable[[str, dict[str, Any]], None],
         limits: Limits | None = None,
         opening: Any = None,
+        on_idle: Callable[[], None] = lambda: None,
     ) -> None:
         self._limits = limits = limits or Limits()
         self._folder = folder
         self._encode = encode
         self._report = report
+        self._on_idle = on_idle
         self._reported: set[str] = set()
         self._file = JournalFile(
             folder,
@@ -164,7 +169,8 @@ class Journal:
         self._work.clear()
         self._idle = True
         # Whoever puts appends first and looks at `_idle` then; here it is the other way round, so no item is missed.
-        if not self._queue and self._close_by is None:
+        if not self._queue and self._close_by is None and not self._work.wait(IDLE_SECONDS):
+            self._on_idle()
             self._work.wait()
         self._idle = False
         if self._close_by is None:
