@@ -129,6 +129,20 @@ GROUNDED: list[tuple[str, dict[str, Any], str, Kind, list[str]]] = [
     ),
     ("a bare table", {"sql": "SELECT a FROM usr"}, "no such table: usr", Kind.NOT_FOUND, ["name:tbl:usr"]),
     (
+        "a table without its schema",
+        {"sql": "SELECT a FROM usr"},
+        'relation "usr" does not exist',
+        Kind.NOT_FOUND,
+        ["name:tbl:usr"],
+    ),
+    (
+        "a table with its schema",
+        {"sql": "SELECT a FROM app.usr"},
+        'relation "app.usr" does not exist',
+        Kind.NOT_FOUND,
+        ["name:col:app.usr", "name:tbl:app.usr"],
+    ),
+    (
         "a column behind an alias",
         {"sql": "SELECT u.age FROM usr u"},
         "column u.age does not exist",
@@ -180,27 +194,28 @@ def test_with_a_schema_only_keys_that_it_knows_can_be_lacking() -> None:
 
 
 DENIED = "Access denied - path outside allowed directories: {} not in /srv/demo/files"
+BORDER = "class:path=abspath!^/srv/demo/files"
 FORMS: list[tuple[str, dict[str, Any], str, Kind, list[str]]] = [
     (
         "folders outside",
         {"path": "/etc/ssh/x"},
         DENIED.format("/etc/ssh/x"),
         Kind.FORBIDDEN,
-        ["class:path=abspath^/etc", "class:path=abspath^/etc/ssh", "class:path=abspath^/etc/ssh/x"],
+        [BORDER, "class:path=abspath^/etc", "class:path=abspath^/etc/ssh", "class:path=abspath^/etc/ssh/x"],
     ),
     (
         "never what holds the allowed folder",
         {"path": "/srv/demo/git/x"},
         DENIED.format("/srv/demo/git/x"),
         Kind.FORBIDDEN,
-        ["class:path=abspath^/srv/demo/git", "class:path=abspath^/srv/demo/git/x"],
+        [BORDER, "class:path=abspath^/srv/demo/git", "class:path=abspath^/srv/demo/git/x"],
     ),
     (
         "dots resolved",
         {"path": "/srv/demo/files/../db/x"},
         DENIED.format("/srv/demo/db/x"),
         Kind.FORBIDDEN,
-        ["class:path=abspath^/srv/demo/db", "class:path=abspath^/srv/demo/db/x"],
+        [BORDER, "class:path=abspath^/srv/demo/db", "class:path=abspath^/srv/demo/db/x"],
     ),
     (
         "closely, where no border is named",
@@ -210,13 +225,26 @@ FORMS: list[tuple[str, dict[str, Any], str, Kind, list[str]]] = [
         ["class:path=abspath^/srv/a/b", "class:path=abspath^/srv/a/b/x"],
     ),
     ("a missing file blames no folder", {"path": "/srv/a"}, "ENOENT: no such file, open '/srv/a'", Kind.NOT_FOUND, []),
+    ("upwards, denied", {"path": "../b"}, DENIED.format("/home/b"), Kind.FORBIDDEN, ["class:path=uppath"]),
+    ("up and down, denied", {"path": "a/../../b"}, DENIED.format("/home/b"), Kind.FORBIDDEN, ["class:path=uppath"]),
+    ("a home, denied", {"path": "~/b"}, DENIED.format("/home/me/b"), Kind.FORBIDDEN, ["class:path=homepath"]),
+    ("dots that stay inside", {"path": "a/../b"}, DENIED.format("/home/me/b"), Kind.FORBIDDEN, []),
+    ("a hidden file, resolved", {"path": ".env"}, "cannot open /home/me/.env", Kind.OTHER, ["class:path=word"]),
     ("a relative path, denied", {"path": "a/b"}, DENIED.format("/home/a/b"), Kind.FORBIDDEN, ["class:path=relpath"]),
     (
         "a relative path, resolved",
         {"path": "a/b"},
-        "ENOENT: open '/home/me/a/b'",
+        "/home/me/a/b",
         Kind.NOT_FOUND,
         ["class:path=relpath"],
+    ),
+    ("a missing file", {"path": "a/b"}, "ENOENT: no such file, open '/home/me/a/b'", Kind.NOT_FOUND, []),
+    (
+        "a relative path in an address",
+        {"path": "a/b"},
+        "GET https://api.example.org/repos/x/a/b: 404 Not Found",
+        Kind.NOT_FOUND,
+        [],
     ),
     (
         "resolved where the call says",
@@ -257,6 +285,23 @@ def test_an_error_may_point_at_a_form(arguments: dict[str, Any], error: str, kin
     assert forms_named_by(error, Facets(arguments), kind) == expected
 
 
+@pytest.mark.parametrize(
+    ("mended", "expected"),
+    [
+        ({"path": "/srv/root/a/b"}, ["class:path=relpath"]),
+        ({"path": "/srv/root/a/c"}, []),
+        ({"path": "a/c"}, []),
+        ({"other": "/srv/root/a/b"}, []),
+    ],
+)
+def test_a_missing_file_that_an_absolute_path_finds_was_a_matter_of_form(
+    mended: dict[str, Any], expected: list[str]
+) -> None:
+    error = "ENOENT: no such file, open '/home/me/a/b'"
+
+    assert forms_named_by(error, Facets({"path": "./a/b"}), Kind.NOT_FOUND, Facets(mended)) == expected
+
+
 KEYS = [
     ("exact:00ff", ""),
     ("value:a.b[]=x", "a.b[]"),
@@ -267,6 +312,7 @@ KEYS = [
     ("tool:", ""),
     ("shape:a=word|b=num+", ""),
     ("class:path=abspath^/etc/a=b", "path"),
+    ("class:path=abspath!^/etc/a%3Db&/srv", "path"),
     ("pattern:day~##/##", "day"),
     ("schema:required:path", "path"),
     ("schema:type:paths=string", "paths"),

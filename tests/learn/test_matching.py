@@ -45,6 +45,7 @@ words = st.sampled_from(
         "20.05.2024", "2024-05-20 10:00", "10:30", "42", "-1.5", "HAT136",
         "/etc/passwd", "/etc//x/../hosts", "~/a b", "C:\\temp",
         "src/main.py", "main.py", "a.com", ".", "ann@example.com",
+        "..", "../x", "a/../b", "a/../../b", "~", "~ann/x", "~ x", "/", "/srv", "/srv/root/a", "/srv/./root",
         "https://Example.com/x?y=1", "http://u:p@Host:80", "{}", "[1]",
         "a, b, c", "a,b", "one two", "one two three four",
         "123e4567-e89b-12d3-a456-426614174000", "0123456789abcdef", "[redacted:token]",
@@ -69,6 +70,9 @@ flat_arguments = st.dictionaries(keys, scalars, max_size=5)
 any_arguments = flat_arguments | st.dictionaries(keys, inner, max_size=4)
 
 
+ROOTS = ["/srv", "/etc&/srv/root", "/a%26b"]
+
+
 def keys_about(arguments: Mapping[str, Any]) -> list[str]:
     """All keys that the learner could write about a call, of every type."""
     facets = Facets(arguments)
@@ -79,6 +83,8 @@ def keys_about(arguments: Mapping[str, Any]) -> list[str]:
     found += [key_of(Condition.NAME, ("", name)) for name in sorted(facets.names)]
     found += [key_of(Condition.KEY, part) for part in sorted(facets.classes | facets.types)]
     found += [key_of(Condition.LACK, (path, "")) for path in sorted(facets.paths | facets.key_names)]
+    strings = {path for path, value in facets.leaves if isinstance(value, str)}
+    found += [key_of(Condition.CLASS, (path, f"abspath!^{roots}")) for path in sorted(strings) for roots in ROOTS]
     for path, kind in sorted(facets.types):
         found += [key_of(Condition.SCHEMA, (path, what)) for what in ("required", "extra", f"type={kind}")]
     return [key for key in found if key]
@@ -89,6 +95,7 @@ ODD_KEYS = [
     "shape:", "shape:#", "shape:a|b", "name:", "name:123",
     "value:", "value:a", "value:=", "value:a=&b=", "class:",
     "class:a", "class:a=", "class:a=abspath^", "key:a", "key:a=",
+    "class:a=abspath!^", "class:a=abspath!^x", "class:a=abspath!^/srv/", "key:a=abspath!^/srv",
     "pattern:a~", "pattern:a~@", "pattern:a~@home", "lack:", "lack:a.", "lack:.a", "lack:a.b.c", "lack:a[]", "lack:zz",
     "schema:", "schema:enum:a", "schema:required:", "schema:extra:", "schema:type:a=", "weather:sun",
 ]  # fmt: skip
@@ -117,6 +124,21 @@ def test_a_call_meets_for_the_matcher_what_it_meets_for_the_learner(
         assert (set(found), len(found)) == (met, len(met))
 
 
+def test_a_value_that_the_schema_does_not_list_is_met_once_the_schema_is_known() -> None:
+    schemas: list[Mapping[str, Any]] = []
+    listed = {"type": "object", "properties": {"order": {"type": "string", "enum": ["name", "size"]}, "free": {}}}
+    known = scoped(lesson("schema:enum:order"), lesson("schema:enum:free"), lesson("schema:enum:gone"))
+    compiled = Matcher(known, schema=lambda: schemas[-1] if schemas else None)
+    calls = [call({"order": "date", "free": "x"}), call({"order": "size", "free": "x"}), call({"free": "x"})]
+
+    before = [compiled.match(each) for each in calls]
+    schemas.append(listed)
+    after = [compiled.match(each) for each in calls]
+
+    assert before == [None, None, None]
+    assert after == [lesson("schema:enum:order"), None, None]
+
+
 @settings(deadline=None, max_examples=150)
 @given(any_arguments, st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=200, max_size=200))
 def test_the_match_is_the_first_of_all_matches(arguments: dict[str, Any], grades: list[tuple[float, bool]]) -> None:
@@ -133,6 +155,10 @@ def test_the_match_is_the_first_of_all_matches(arguments: dict[str, Any], grades
 @given(texts | texts.map(lambda text: text * 3) | st.text(min_size=38, max_size=60))
 @example("a.b" * 20)
 @example("x" * 190 + ".html")
+@example("../" + "x" * 60)
+@example("..\\" + "x" * 60)
+@example("~ann/" + "x" * 60)
+@example("~" + "x" * 60)
 def test_the_quick_reading_of_a_text_is_the_reading_of_the_learner(text: str) -> None:
     assert quick_class(text) == value_class(text)
     assert quick_free_text(text) == is_free_text(text)

@@ -66,6 +66,7 @@ def test_a_table_survives_the_ledger() -> None:
         ("class:a=relpath", 0, "class"),
         ("class:a=relpath", 2, "class+"),
         ("class:a=abspath^/etc", 2, "class^+"),
+        ("class:a=abspath!^/etc", 2, "class^+"),
         ("pattern:a~##", 1, "pattern"),
         ("tool:", 0, "tool"),
         ("nonsense", 0, "?"),

@@ -15,6 +15,7 @@ from rearview.learn.keys import (
     parse,
     unescaped,
 )
+from rearview.learn.outside import is_outside, roots_of
 from rearview.learn.preflight import violations
 from rearview_interceptors.api import Condition
 
@@ -77,10 +78,15 @@ def _holds(condition: Condition, part: tuple[str, str], facets: Facets) -> bool:
         case Condition.PATTERN:
             held = part in facets.patterns
         case Condition.CLASS:
-            held = part in facets.classes
+            held = part in facets.classes or _is_outside(*part, facets)
         case _:
             held = part in facets.classes or part in facets.types
     return held
+
+
+def _is_outside(path: str, name: str, facets: Facets) -> bool:
+    roots = roots_of(name)
+    return roots != () and any(is_outside(value, roots) for where, value in facets.leaves if where == path)
 
 
 def _violates(path: str, what: str, facets: Facets) -> bool:

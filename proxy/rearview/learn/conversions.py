@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from rearview.learn.dates import in_form
+from rearview.learn.values import climbs
 
 _NUMBER = re.compile(r"[+-]?(?:\d{1,15}|\d{0,15}\.\d{1,15})")
 _JSON_CHARS = 2000
@@ -47,21 +48,32 @@ def plain_path(value: str) -> str:
 
 
 def to_path(value: Any, form: str) -> str | None:
-    """A `file://` URL or backslash path as a plain one, or (form `relpath`) one without its leading slash."""
+    """A `file://` URL or backslash path as a plain one, or (form `relpath`) one without leading slash and detours.
+
+    None for a path that leads out of its folder, or starts in a home: nobody knows how to write these otherwise.
+    """
     if not isinstance(value, str) or not value or len(value) > _PATH_CHARS:
         return None
     path = plain_path(value)
     if form == "relpath":
-        path = path.lstrip("/") if path[:1] == "/" else path.removeprefix("./")
+        path = _straight(path.lstrip("/") if path[:1] == "/" else path.removeprefix("./"))
     elif form == "abspath" and path[:1] != "/":
         return None
     return path if path and path != value else None
+
+
+def _straight(path: str) -> str:
+    if path[:1] == "~" or climbs(path):
+        return ""
+    return posixpath.normpath(path) if "/../" in path else path
 
 
 def to_type(value: Any, wanted: str) -> Any:
     """`value` as JSON Schema type `wanted`; None when that takes more than another notation."""
     if wanted == "array":
         return _to_list(value)
+    if isinstance(value, list):
+        return _to_item(value, wanted)
     if wanted == "string":
         return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
     if not isinstance(value, str):
@@ -71,6 +83,22 @@ def to_type(value: Any, wanted: str) -> Any:
     return (
         {"true": True, "false": False}.get(value.strip().lower()) if wanted == "boolean" else _to_number(value, wanted)
     )
+
+
+def _to_item(items: list[Any], wanted: str) -> Any:
+    """What a list of one holds, where one is wanted."""
+    item = items[0] if len(items) == 1 else None
+    if isinstance(item, list):
+        return None
+    return item if _is_a(item, wanted) else to_type(item, wanted)
+
+
+def _is_a(item: Any, wanted: str) -> bool:
+    kinds: dict[str, type | tuple[type, ...]] = {
+        "string": str, "boolean": bool, "integer": int, "number": (int, float), "object": dict,
+    }  # fmt: skip
+    kind = kinds.get(wanted)
+    return kind is not None and isinstance(item, kind) and (wanted == "boolean" or not isinstance(item, bool))
 
 
 def _to_number(text: str, wanted: str) -> int | float | None:

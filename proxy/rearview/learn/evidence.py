@@ -82,7 +82,7 @@ def _vote(step: Step, key: str, *, named: bool = False, weight: int = 1, mark: s
         kind=(record.kind or Kind.OTHER) if step.failed else None,
         at=record.at,
         version=record.server_version,
-        env=environment_of(record, condition),
+        env=environment_of(record, key),
         field=_field(key, condition, step.facets),
         named=named,
         mark=mark,
@@ -117,7 +117,7 @@ def _clear(step: Step, conditional: Collection[str], *, listing: bool) -> Iterat
         keys.update(dict.fromkeys(_lacking(step)))
     proven = record.said.lesson if record.said and record.said.channel == "repeat" else ""
     for key in keys:
-        env = environment_of(record, condition_of(key))
+        env = environment_of(record, key)
         right = proven and lesson_id(record.owner, record.server, record.tool, key, env) == proven
         yield _vote(step, key, weight=PROVEN if right else 1)
 

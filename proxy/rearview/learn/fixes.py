@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rearview.learn.conditions import condition_of, field_of, parse
+from rearview.learn.conditions import field_of, parse
 from rearview.learn.model import CallRecord, Trajectory
 from rearview.learn.repairs import repairs
 from rearview.learn.steps import Schemas, Step, blamed_keys, environment_of, steps_of
@@ -77,7 +77,7 @@ def _similar(failed: CallRecord, good: CallRecord) -> bool:
 
 
 def _answers(failed: Step, good: Step, between: list[Step]) -> Iterator[tuple[Fix, list[tuple[str, str]]]]:
-    blamed = [(key, environment_of(failed.record, condition_of(key))) for key in blamed_keys(failed)]
+    blamed = [(key, environment_of(failed.record, key)) for key in blamed_keys(failed)]
     cleared = [(key, env) for key, env in blamed if not good.meets(key)]
     changed = failed.record.digest != good.record.digest
     if changed:

@@ -1,9 +1,11 @@
 """Which part of a call's own arguments an error names, so that only that part is blamed."""
 
+import posixpath
 import re
 from collections.abc import Container, Iterator, Mapping
 from typing import Any
 
+from rearview.learn.borders import absolute_paths, denied_folders, outside_border
 from rearview.learn.facets import Facets, folders, is_free_text, is_scalar, names_in, pattern, value_class
 from rearview.learn.issues import EXTRA, MISSING, TYPE, Issue, issues_of
 from rearview.learn.keys import key_of
@@ -19,7 +21,6 @@ _QUOTED = Lazy(r"[`'\"“‘]([^`'\"“”‘’\n]{1,120})[`'\"”’]")  # noq
 _WORDS = re.compile(r"\w+")
 _SHELL_WORDS = Lazy(r"[\w./:@~+=-]+")
 _TELLING = Lazy(r"[\d_./-]")
-_ABSOLUTE = Lazy(r"(?:(?<=[\s'\"`(=:,\[])|^)(/[^\s'\"`,;:()\]]+)")
 _ARGUMENT = Lazy(
     r"validation|invalid|unexpected|expected|argument|parameter|should be|must be|not of type|format|unconverted|schema"
     r"|required|parse|unsupported",
@@ -40,9 +41,6 @@ _COMMON = frozenset(
         "validation value with write id"
     )
 )
-_OUTSIDE = Lazy(
-    r"outside|not allowed|allowed (?:director|folder|path|root)|within|not (?:in|under|below)\b", re.IGNORECASE
-)
 # Validation errors repeat the arguments, which blames nothing.
 _ECHO = Lazy(r"input_value=.*?(?=, input_type=|$)", re.DOTALL)
 _SQL_NAMED = Lazy(
@@ -50,6 +48,8 @@ _SQL_NAMED = Lazy(
     r"[\"'`]?([A-Za-z_][\w.$]*)",
     re.IGNORECASE,
 )
+_GONE = Lazy(r"enoent|no such file|not found|does(?:n't| not) exist|cannot find|不存在|找不到", re.IGNORECASE)
+_PATHLIKE = frozenset({"relpath", "uppath", "homepath"})
 _DATED = frozenset({"otherdate", "datetime", "time", "date"})
 _WRONG_FORMS = frozenset({"otherdate", "listtext", "json", "blank", "null", "emptylist", "emptydict"})
 
@@ -120,9 +120,9 @@ def _names(error: str, facets: Facets) -> Iterator[str]:
         yield from (key_of(Condition.NAME, ("", name)) for name in candidates & read.names)
 
 
-def _sql_names(word: str, aliases: Mapping[str, str], only: str) -> tuple[str, str]:
+def _sql_names(word: str, aliases: Mapping[str, str], only: str) -> tuple[str, str, str]:
     head, _, last = word.rpartition(".")
-    return f"tbl:{last}", f"col:{aliases.get(head, head) if head else only}.{last}"
+    return f"tbl:{last}", f"tbl:{word}", f"col:{aliases.get(head, head) if head else only}.{last}"
 
 
 def _keys(error: str, issues: list[Issue], facets: Facets) -> Iterator[str]:
@@ -154,52 +154,57 @@ def _lacking(issues: list[Issue], facets: Facets, properties: Mapping[str, Any] 
             yield key_of(Condition.LACK, (issue.path, ""))
 
 
-def forms_named_by(error: str, facets: Facets, kind: Kind | None) -> list[str]:
+def forms_named_by(error: str, facets: Facets, kind: Kind | None, mended: Facets | None = None) -> list[str]:
     """Those class and pattern conditions of a call that the error itself gives ground for; sorted.
 
     A relative path that shows up resolved, folders that access was denied to, a wrong date format: they may be
-    blamed with nothing else known of the tool, any other form only in contrast to forms that worked.
+    blamed with nothing else known of the tool, any other form only in contrast to forms that worked. `mended` is the
+    next call of the tool that worked: a file that was not there is no matter of form, unless it shows otherwise.
     """
     error = _readable(error)
-    found: set[str] = set()
+    found = set(outside_border(error, facets, kind))
     for path, value in facets.leaves:
-        found.update(_denied_folders(error, path, value, kind))
-        found.update(_relative(error, path, value, kind, facets))
+        found.update(denied_folders(error, path, value, kind))
+        if kind is not Kind.NOT_FOUND or not _GONE.pattern.search(error) or _was_mended(path, value, mended):
+            found.update(_relative(error, path, value, kind, facets))
         found.update(_misformatted(error, path, value, kind, facets))
     return sorted(key for key in found if key)
 
 
-def _denied_folders(error: str, path: str, value: Any, kind: Kind | None) -> Iterator[str]:
-    if kind is not Kind.FORBIDDEN:
-        return
-    below = folders(value)
-    if not below or (value not in error and below[-1] not in error):
-        return
-    said = {value.rstrip("./"), below[-1]}
-    elsewhere = [place for found in _ABSOLUTE.pattern.findall(error) if (place := found.rstrip("./")) not in said]
-    if not (elsewhere and _OUTSIDE.pattern.search(error)):
-        # Nothing says where the border runs, so it is drawn as closely as can be.
-        below = below[-2:]
-    for folder in below:
-        if not any(place == folder or place.startswith(folder + "/") for place in elsewhere):
-            yield key_of(Condition.CLASS, (path, f"abspath^{folder}"))
-
-
 def _relative(error: str, path: str, value: Any, kind: Kind | None, facets: Facets) -> Iterator[str]:
     name = value_class(value)
-    if name not in {"relpath", "word"} or kind is Kind.ARGUMENT or not is_scalar(value):
+    if not (name in _PATHLIKE or name == "word") or kind is Kind.ARGUMENT or not is_scalar(value):
         return
-    tail = value.lstrip("./").rstrip("/")
+    tail = _below_its_start(value)
+    if name == "relpath" and tail != value.removeprefix("./").rstrip("/") and ".." in value.split("/"):
+        # What is wrong with `a/../b` may be its dots, of which no other relative path has any.
+        return
     own = {other.rstrip("/") for _, other in facets.values if folders(other)}
-    bases = [
-        found[: -len(tail)].rstrip("/")
-        for found in _ABSOLUTE.pattern.findall(error)
-        if tail and found.endswith("/" + tail)
-    ]
+    bases = [found[: -len(tail)].rstrip("/") for found in absolute_paths(error) if tail and found.endswith("/" + tail)]
     resolved = any(base not in own for base in bases)
-    denied = kind is Kind.FORBIDDEN and name == "relpath" and (not tail or tail in error)
+    denied = kind is Kind.FORBIDDEN and name in _PATHLIKE and (not tail or tail in error)
     if resolved or denied:
         yield key_of(Condition.CLASS, (path, name))
+
+
+def _was_mended(path: str, value: Any, mended: Facets | None) -> bool:
+    """Whether the same file was found by an absolute path."""
+    if mended is None or not isinstance(value, str) or not value:
+        return False
+    tail = "/" + _below_its_start(value)
+    return any(
+        where == path and folders(good) and str(good).rstrip("/").endswith(tail) for where, good in mended.leaves
+    )
+
+
+def _below_its_start(value: str) -> str:
+    """How a path that isn't absolute ends once somebody has resolved it: `x` of `../x`, `./x`, `~me/x`."""
+    if value[0] == "~":
+        value = value.partition("/")[2]
+    tail = posixpath.normpath(value) if value else "."
+    while tail.startswith("../"):
+        tail = tail[3:]
+    return "" if tail in {".", ".."} else tail
 
 
 def _misformatted(error: str, path: str, value: Any, kind: Kind | None, facets: Facets) -> Iterator[str]:

@@ -1,8 +1,10 @@
 """What a validation error says, key by key: zod, pydantic, JSON Schema validators and plain sentences."""
 
 import re
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
 
+from rearview.learn.keys import parse
 from rearview.learn.lazy import Lazy
 
 MAX_ISSUES = 12
@@ -65,6 +67,10 @@ _MISSING = Lazy(
 )
 _IS_REQUIRED = Lazy(rf"['\"`]?\b({_NAME})['\"`]?\s+(?:is|are)\s+(?:required|missing)\b", re.IGNORECASE)
 _MISSING_STARTS = ("required", "field required", "missing")
+_OF_TYPES = Lazy(
+    r"typeerror|not of type|(?:must|should) be|\bexpected\b|instances of|operand type|invalid literal|convert|类型",
+    re.IGNORECASE,
+)
 _POSITION = Lazy(r"\[\d+\]|\.\d+(?=\.|$)")
 _FILLER = frozenset(
     {"is", "are", "the", "a", "an", "this", "it", "for", "in", "of", "was", "and", "or", "with", "name"}
@@ -130,3 +136,31 @@ def _sentences(error: str) -> list[Issue]:
     found.extend(Issue(path, MISSING) for path in _MISSING.pattern.findall(error))
     found.extend(Issue(path, MISSING) for path in _IS_REQUIRED.pattern.findall(error))
     return [issue for issue in found if issue.path.lower() not in _FILLER and issue.path.lower() not in _TYPES]
+
+
+def violations_named_by(error: str, arguments: Mapping[str, Any], violated: Iterable[str]) -> list[str]:
+    """Those schema conditions that an error gives ground for; a server need not hold with its own schema.
+
+    Where the error names keys, only theirs. Where it names none, what is missing or too much, and a wrong value if the
+    error quotes it or speaks of types.
+    """
+    found = [(key, *parsed.parts[0]) for key in violated if (parsed := parse(key)) and parsed.parts]
+    named = _named_keys(error, {*arguments, *(path for _, path, _ in found)})
+    if named:
+        return [key for key, path, _ in found if path in named]
+    of_types = _OF_TYPES.pattern.search(error) is not None
+    return [
+        key
+        for key, path, what in found
+        if what in {"required", "extra"} or of_types or _quotes(error, arguments.get(path))
+    ]
+
+
+def _named_keys(error: str, keys: Collection[str]) -> set[str]:
+    told = {issue.path.partition(".")[0].replace("[]", "") for issue in issues_of(error)}
+    return told.intersection(keys) or {key for key in keys if re.search(rf"(?<!\w){re.escape(key)}(?!\w)", error)}
+
+
+def _quotes(error: str, value: Any) -> bool:
+    text = str(value)
+    return text != "" and any(f"{mark}{text}{mark}" in error for mark in "'\"`")

@@ -27,7 +27,8 @@ class Parsed(NamedTuple):
     lack:<path>                   no such key; a bare name at no depth  (path, "")
     tool:                         any call of the tool
     shape:<shape>                 the same paths with the same classes  ("", shape)
-    class:<path>=<class>          also `abspath^<folder>`               (path, class)
+    class:<path>=<class>          also `abspath^<folder>` (in it), and  (path, class)
+                                  `abspath!^<folder>[&…]` (in none)
     pattern:<path>~<pattern>      also `@<host>`                        (path, pattern)
     schema:required:<key>         the schema wants it                   (key, "required")
     schema:extra:<key>            the schema has no such key            (key, "extra")

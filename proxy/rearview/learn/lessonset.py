@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from rearview.learn.conditions import Parsed, parse
 from rearview.learn.counts import Evidence, Row, lesson_id
 from rearview.learn.model import ScopedLesson
+from rearview.learn.outside import is_outside, roots_of
 from rearview.learn.reliability import JSON_TYPES, SILENCED_AFTER, Table, base_rate, cell_of, type_of
 from rearview_interceptors.api import Condition, Fix, Kind, Lesson
 
@@ -21,6 +22,7 @@ NEVER_LOUD = frozenset({Kind.TRANSIENT, Kind.RATE_LIMITED, Kind.ENVIRONMENT, Kin
 _FROM_ONE = frozenset(
     {Condition.EXACT, Condition.VALUE, Condition.NAME, Condition.LACK, Condition.KEY, Condition.SCHEMA}
 )
+_FOLDER = "abspath^"
 _FORMS = frozenset({Condition.SHAPE, Condition.CLASS, Condition.PATTERN})
 _SURE_TYPES = frozenset({"exact", "value", "name", "lack", "key+", "schema", "class+", "pattern+", "class^+"})
 _SHAPELY = _SURE_TYPES - {"exact", "value", "name"}
@@ -69,11 +71,14 @@ class _Tool:
         self.base = base_rate(self.whole)
         self.version = max(((row.evidence.last_seen, row.evidence.version) for row in rows), default=(0.0, ""))[1]
         self.good_forms: dict[tuple[Condition, str], dict[str, int]] = {}
+        self.good_folders: dict[tuple[str, str], list[str]] = {}
         for row in rows:
             parsed = parse(row.key)
             if parsed and row.evidence.good and parsed.condition in {Condition.CLASS, Condition.PATTERN}:
                 path, form = parsed.parts[0]
-                if "^" not in form:
+                if form.startswith(_FOLDER):
+                    self.good_folders.setdefault((row.env, path), []).append(form.removeprefix(_FOLDER))
+                elif "^" not in form:
                     self.good_forms.setdefault((parsed.condition, path), {})[form] = row.evidence.good
 
     @property
@@ -88,6 +93,13 @@ class _Tool:
             return self.good
         return max((n for other, n in self.good_forms.get((condition, path), {}).items() if other != form), default=0)
 
+    def good_outside(self, row: Row, parsed: Parsed) -> bool:
+        """Whether a call worked outside of the folders of a border, also before anyone knew of it."""
+        path, name = parsed.parts[0]
+        roots = roots_of(name)
+        folders = self.good_folders.get((row.env, path), ()) if roots else ()
+        return any(is_outside(folder, roots) and not _holds_one_of(folder, roots) for folder in folders)
+
     def good_form(self, path: str, failing: str) -> str:
         """The pattern, else the class, that clearly most good calls have at a path; empty if none has."""
         for condition in (Condition.PATTERN, Condition.CLASS):
@@ -99,6 +111,10 @@ class _Tool:
             if best[1] >= MIN_GOOD_FORM and best[1] >= DOMINANT_SHARE * of_class:
                 return best[0]
         return ""
+
+
+def _holds_one_of(folder: str, roots: tuple[str, ...]) -> bool:
+    return any(root.startswith(folder + "/") for root in roots)
 
 
 def _of_tool(rows: list[Row], fixes: Fixes, table: Table, options: Options) -> Iterator[ScopedLesson]:
@@ -117,7 +133,7 @@ def _of_tool(rows: list[Row], fixes: Fixes, table: Table, options: Options) -> I
 def _lesson_of(row: Row, tool: _Tool, fixes: Fixes, table: Table, options: Options) -> Lesson | None:
     parsed = parse(row.key)
     evidence = row.evidence
-    if parsed is None or evidence.since >= SILENCED_AFTER or not _plausible(row, parsed, tool):
+    if parsed is None or evidence.since >= _silenced_after(row) or not _plausible(row, parsed, tool):
         return None
     score = table.score(cell_of(row.key, evidence, tool.base, options.now, options.half_life_days))
     if evidence.version != tool.version:
@@ -143,15 +159,23 @@ def _lesson_of(row: Row, tool: _Tool, fixes: Fixes, table: Table, options: Optio
     )
 
 
+def _silenced_after(row: Row) -> int:
+    # Whether a form of a key is taken is no matter of chance: once it was, it is.
+    return 1 if type_of(row.key, row.evidence) in {"schema", "key+"} else SILENCED_AFTER
+
+
 def _loud(parsed: Parsed, evidence: Evidence, options: Options) -> bool:
     if evidence.kind in NEVER_LOUD:
         return False
     if parsed.condition in _FORMS and evidence.good:
         # A form that has worked is not what is wrong with a call.
         return False
+    if parsed.condition is Condition.LACK and evidence.named * 2 <= evidence.failed:
+        return False
     if evidence.failed >= options.hold_min_trajectories:
         return True
-    return parsed.condition is Condition.EXACT and evidence.since == 0
+    # What has to come first may have come first this time, with the very same arguments.
+    return parsed.condition is Condition.EXACT and evidence.since == 0 and evidence.kind is not Kind.PRECONDITION
 
 
 def _plausible(row: Row, parsed: Parsed, tool: _Tool) -> bool:
@@ -164,7 +188,8 @@ def _plausible(row: Row, parsed: Parsed, tool: _Tool) -> bool:
         few = 2 if evidence.kind is Kind.UNKNOWN_TOOL else MIN_TOOL_FAILURES
         return evidence.good == 0 and evidence.failed >= few
     if kind.startswith("class^"):
-        return kind == "class^+" and evidence.good == 0 and len(evidence.marks) > 1
+        good = evidence.good or tool.good_outside(row, parsed)
+        return kind == "class^+" and not good and len(evidence.marks) > 1
     if kind in _SURE_TYPES:
         return parsed.condition not in {Condition.CLASS, Condition.PATTERN} or len(evidence.marks) > 1
     if parsed.condition is Condition.SHAPE:
@@ -176,23 +201,32 @@ def _without_redundant(found: list[tuple[Row, Lesson]]) -> list[tuple[Row, Lesso
     """Leave out what another lesson of the tool says more to the point, on no less evidence."""
     better: dict[tuple[str, str], list[Lesson]] = {}
     kinds = [type_of(row.key, row.evidence) for row, _ in found]
-    for kind, (_, lesson) in zip(kinds, found, strict=True):
+    for kind, (row, lesson) in zip(kinds, found, strict=True):
         if kind.startswith("class^"):
-            better.setdefault(("folder", lesson.field), []).append(lesson)
+            better.setdefault((f"folder {row.env}", lesson.field), []).append(lesson)
         elif kind == "value":
             better.setdefault(("value", lesson.field), []).append(lesson)
         elif kind in _SHAPELY:
             better.setdefault(("shape", ""), []).append(lesson)
-    return [pair for kind, pair in zip(kinds, found, strict=True) if not _said_better(kind, pair[1], better)]
+    return [pair for kind, pair in zip(kinds, found, strict=True) if not _said_better(kind, *pair, better)]
 
 
-def _said_better(kind: str, lesson: Lesson, better: Mapping[tuple[str, str], list[Lesson]]) -> bool:
+def _said_better(kind: str, row: Row, lesson: Lesson, better: Mapping[tuple[str, str], list[Lesson]]) -> bool:
     others: list[Lesson] = []
     if kind.startswith("class^"):
-        # The widest folder that has always failed says it for all folders in it.
-        others = [each for each in better[("folder", lesson.field)] if lesson.key.startswith(each.key + "/")]
+        # The widest folder that has always failed says it for all folders in it, and a border for all beyond it.
+        name = lesson.key.partition("=")[2]
+        others = [
+            each
+            for each in better[f"folder {row.env}", lesson.field]
+            if lesson.key.startswith(each.key + "/") or is_outside(name.removeprefix(_FOLDER), _roots(each))
+        ]
     elif lesson.condition is Condition.PATTERN and "#" not in lesson.key:
         others = better.get(("value", lesson.field), [])
     elif kind == "shape":
         others = better.get(("shape", ""), [])
     return any(other.failed >= lesson.failed and other.loud >= lesson.loud for other in others)
+
+
+def _roots(lesson: Lesson) -> tuple[str, ...]:
+    return roots_of(lesson.key.partition("=")[2])

@@ -1,16 +1,20 @@
 """The lessons of one tool, sorted by what in a call they look at; a lesson is a number here, its rank."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from rearview.learn.facets import Facets
 from rearview.learn.keys import parse
 from rearview.learn.path_lookups import Part, PathLookups, Pending, Ranks, add
+from rearview.learn.preflight import wrong_value
 from rearview.learn.quick import NameFilter, quick_type
 from rearview.learn.shapes import Shapes
 from rearview_interceptors.api import Condition
 
-__all__ = ["Pending", "ToolLookups"]
+__all__ = ["Pending", "SchemaOf", "ToolLookups"]
+
+SchemaOf = Callable[[], Mapping[str, Any] | None]
+"""Gives the tool's `inputSchema`, as far as it is known by now."""
 
 
 class Lacks:
@@ -47,15 +51,17 @@ class Lacks:
 class Top:
     """Lessons about what the schema has against the keys at the top level."""
 
-    __slots__ = ("_extra", "_required", "_types")
+    __slots__ = ("_enums", "_extra", "_required", "_schema", "_types")
 
-    def __init__(self) -> None:
+    def __init__(self, schema: SchemaOf) -> None:
+        self._schema = schema
+        self._enums: dict[str, Ranks] = {}
         self._required: list[tuple[str, int]] = []
         self._extra: dict[str, Ranks] = {}
         self._types: dict[str, dict[str, Ranks]] = {}
 
     def add(self, key: str, what: str, rank: int) -> None:
-        """Learn that calls without a required key fail, or with an extra one, or with one of this type."""
+        """Learn that calls without a required key fail, or with an extra one, with one of this type or not listed."""
         name, _, kind = what.partition("=")
         if what == "required":
             self._required.append((key, rank))
@@ -63,6 +69,8 @@ class Top:
             add(self._extra, key, rank)
         elif name == "type" and kind:
             add(self._types.setdefault(key, {}), kind, rank)
+        elif what == "enum":
+            add(self._enums, key, rank)
 
     def read(self, arguments: Mapping[str, Any], hits: list[int], *, every: bool) -> None:
         """Look up any arguments."""
@@ -73,19 +81,32 @@ class Top:
                     hits += extra[key]
                 if key in types:
                     hits += types[key].get(quick_type(arguments[key]), ())
+        if self._enums and not self._enums.keys().isdisjoint(arguments):
+            self._read_enums(arguments, hits)
         for key, rank in self._required:
             if key not in arguments:
                 hits.append(rank)
                 if not every:
                     return
 
+    def _read_enums(self, arguments: Mapping[str, Any], hits: list[int]) -> None:
+        # What is listed is known to this session alone, and only once the server has named its tools.
+        properties = (self._schema() or {}).get("properties")
+        if isinstance(properties, Mapping):
+            for key, ranks in self._enums.items():
+                if key in arguments and wrong_value(properties.get(key), arguments[key]) == "enum":
+                    hits += ranks
+
 
 class ToolLookups:
     """The keys of one tool's lessons, taken apart. The place of a key is its rank, the best first."""
 
-    __slots__ = ("always", "exact", "lacks", "name_filter", "names", "paths", "reads_values", "shapes", "top")
+    __slots__ = (
+        "_schema", "always", "exact", "lacks", "name_filter", "names", "paths", "reads_values", "shapes", "top",
+    )  # fmt: skip
 
-    def __init__(self, keys: Iterable[str]) -> None:
+    def __init__(self, keys: Iterable[str], schema: SchemaOf = lambda: None) -> None:
+        self._schema = schema
         self.always: list[int] = []
         self.exact: dict[bytes, Ranks] = {}
         self.top: Top | None = None
@@ -118,7 +139,7 @@ class ToolLookups:
                 self.lacks = self.lacks or Lacks()
                 self.lacks.add(path, rank)
             case Condition.SCHEMA:
-                self.top = self.top or Top()
+                self.top = self.top or Top(self._schema)
                 self.top.add(path, operand, rank)
             case _:
                 self._add_value(condition, parts, rank)

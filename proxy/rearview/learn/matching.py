@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from rearview.learn.facets import MAX_KEYS, Facets
-from rearview.learn.lookups import Pending, ToolLookups
+from rearview.learn.lookups import Pending, SchemaOf, ToolLookups
 from rearview.learn.model import ScopedLesson
 from rearview.learn.names import names_in
 from rearview.learn.quick import quick_free_text, walk
@@ -41,17 +41,22 @@ class Matcher:
     """The lessons of one tool, compiled once.
 
     Inside, a lesson is its rank: its place among the lessons, the best first. `clock` is for the watchdog, which gives
-    up after 2 ms of reading names or nested arguments; without a clock there is none.
+    up after 2 ms of reading names or nested arguments; without a clock there is none. Without a schema, no lesson about
+    values that it does not list is true of any call.
     """
 
     __slots__ = ("_clock", "_known", "_lessons", "evaluated", "gave_up")
 
     def __init__(
-        self, lessons: Iterable[ScopedLesson], env: Collection[str] = frozenset(), clock: Clock | None = None
+        self,
+        lessons: Iterable[ScopedLesson],
+        env: Collection[str] = frozenset(),
+        clock: Clock | None = None,
+        schema: SchemaOf = lambda: None,
     ) -> None:
         self._lessons = sorted((s.lesson for s in lessons if not s.env or s.env in env), key=precedence)
         self._clock = clock
-        self._known = ToolLookups(lesson.key for lesson in self._lessons)
+        self._known = ToolLookups((lesson.key for lesson in self._lessons), schema)
         self.evaluated = 0
         self.gave_up = 0
 

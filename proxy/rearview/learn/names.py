@@ -79,14 +79,15 @@ def _limited(names: set[str]) -> frozenset[str]:
 def _sql(query: str) -> Names:
     aliases: dict[str, str] = {}
     tables: set[str] = set()
+    names: set[str] = set()
     for first, second, alias in _SQL_FROM.pattern.findall(query):
         table = (second or first).lower()
         tables.add(table)
+        names.add(f"tbl:{first.lower()}.{table}" if second else f"tbl:{table}")
         aliases[table] = table
         if alias and alias.lower() not in _SQL_KEYWORDS:
             aliases[alias.lower()] = table
     only = "+".join(sorted(tables))
-    names = {f"tbl:{table}" for table in tables}
     for found in _WORD.pattern.findall(_SQL_STRING.pattern.sub(" ", query)):
         word = found.lower()
         head, _, column = word.rpartition(".")

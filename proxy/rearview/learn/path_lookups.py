@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rearview.learn.outside import OUTSIDE, is_beyond, roots_of
 from rearview.learn.quick import quick_class, quick_folders, quick_pattern, quick_type
 from rearview.learn.values import (
     MAX_PATTERN_CHARS,
@@ -10,6 +11,7 @@ from rearview.learn.values import (
     host,
     is_free_text,
     is_scalar,
+    plain_absolute,
     value_class,
 )
 
@@ -32,6 +34,7 @@ class PathLookups:
     """The lessons about one path. `hits` and `pending` of the readers are lists to append to."""
 
     __slots__ = (
+        "_borders",
         "_classes",
         "_depth",
         "_folders",
@@ -39,6 +42,7 @@ class PathLookups:
         "_lengths",
         "_only_short",
         "_patterns",
+        "_reads_folders",
         "_types",
         "_values",
     )
@@ -49,6 +53,8 @@ class PathLookups:
         self._only_short = True
         self._folders: dict[str, Ranks] = {}
         self._depth = 0
+        self._reads_folders = False
+        self._borders: tuple[tuple[tuple[str, ...], int], ...] = ()
         self._patterns: dict[str, Ranks] = {}
         self._lengths: frozenset[int] = frozenset()
         self._hosts: dict[str, Ranks] = {}
@@ -60,8 +66,13 @@ class PathLookups:
         self._values[value] = (alone, (*several, (rank, rest))) if rest else ((*alone, rank), several)
 
     def add_class(self, name: str, rank: int, *, or_type: bool) -> None:
-        """Learn that values of a class fail, or those below a folder, or (on demand) those of a JSON type."""
-        if name.startswith(_FOLDER):
+        """Learn that values of a class fail, or those in or outside of folders, or (on demand) those of a JSON type."""
+        if name.startswith(OUTSIDE):
+            if not or_type and (roots := roots_of(name)):
+                self._borders = (*self._borders, (roots, rank))
+                self._reads_folders = True
+        elif name.startswith(_FOLDER):
+            self._reads_folders = True
             folder = name.removeprefix(_FOLDER)
             add(self._folders, folder, rank)
             self._depth = max(self._depth, folder.count("/"))
@@ -122,10 +133,16 @@ class PathLookups:
             ranks = self._patterns.get(quick_pattern(value))
             if ranks is not None and not is_free_text(value):
                 hits += ranks
-        if self._folders and value[:1] in ("/", "~"):
-            for folder in quick_folders(value, self._depth):
-                hits += self._folders.get(folder, ())
+        if self._reads_folders and value[:1] in ("/", "~"):
+            self._read_path(value, hits)
         if self._hosts and "://" in value:
             hits += self._hosts.get(host(value), ())
         if self._types:
             hits += self._types.get("string", ())
+
+    def _read_path(self, value: str, hits: list[int]) -> None:
+        if self._folders:
+            for folder in quick_folders(value, self._depth):
+                hits += self._folders.get(folder, ())
+        if self._borders and (path := plain_absolute(value)):
+            hits += [rank for roots, rank in self._borders if is_beyond(path, roots)]

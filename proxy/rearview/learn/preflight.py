@@ -25,7 +25,7 @@ def violations(schema: Mapping[str, Any] | None, arguments: Mapping[str, Any]) -
     if schema.get("additionalProperties") is False or found:
         found.extend((k, "extra") for k in arguments if isinstance(k, str) and k not in properties)
     for key, value in arguments.items():
-        wrong = _wrong_value(properties.get(key), value)
+        wrong = wrong_value(properties.get(key), value)
         if wrong:
             found.append((key, wrong))
     return [key for part in found if (key := key_of(Condition.SCHEMA, part))]
@@ -35,7 +35,8 @@ def _has_default(schema: Any) -> bool:
     return isinstance(schema, Mapping) and "default" in schema
 
 
-def _wrong_value(schema: Any, value: Any) -> str:
+def wrong_value(schema: Any, value: Any) -> str:
+    """What the schema of one key has against its value: `type=<type>`, `enum`, or nothing."""
     if not isinstance(schema, Mapping) or (isinstance(value, Mapping) and "$cut" in value):
         return ""
     if any(word in schema for word in ("anyOf", "oneOf", "allOf", "$ref", "not", "if")):

@@ -6,6 +6,7 @@ from typing import Any
 
 from rearview.learn.conditions import parse
 from rearview.learn.counts import Evidence
+from rearview.learn.outside import OUTSIDE
 from rearview.learn.reliability_data import LEARNED
 from rearview.learn.steps import Step
 from rearview_interceptors.api import Condition
@@ -114,7 +115,7 @@ def type_of(key: str, evidence: Evidence) -> str:
         sure = operand in JSON_TYPES
     elif parsed.condition in {Condition.CLASS, Condition.PATTERN}:
         sure = evidence.named * 2 > evidence.failed
-    folder = "^" if parsed.condition is Condition.CLASS and operand.startswith("abspath^") else ""
+    folder = "^" if parsed.condition is Condition.CLASS and operand.startswith(("abspath^", OUTSIDE)) else ""
     return f"{parsed.condition}{folder}{'+' if sure else ''}"
 
 

@@ -1,10 +1,12 @@
 """What to do instead of a call that is known to fail, as facts without words."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from rearview.learn.conversions import to_absolute, to_form, to_member, to_path, to_type
 from rearview.learn.identifiers import safe_field, safe_identifier
+from rearview.learn.outside import OUTSIDE
+from rearview.learn.renames import renames_of
 from rearview.learn.speakable import (
     class_at,
     in_schema,
@@ -22,7 +24,8 @@ PROVEN_TRAJECTORIES = 2
 _REMEDIES_LIMIT = 4
 _MEMBERS_LIMIT = 6
 _MEMBERS_CHARS = 60
-_PATH_CLASSES = frozenset({"abspath", "relpath"})
+_PATH_CLASSES = frozenset({"abspath", "relpath", "uppath", "homepath"})
+_OF_KEYS = frozenset({"rename", "add", "drop"})
 _SCHEMA_KINDS = frozenset({Kind.ARGUMENT, Kind.OTHER})
 _SCHEMA_CONDITIONS = frozenset({Condition.SCHEMA, Condition.LACK, Condition.KEY})
 
@@ -55,15 +58,33 @@ def remedies_of(lesson: Lesson, call: Call, view: ToolView) -> tuple[Remedy, ...
     proven = [fix for fix in lesson.fixes if fix.trajectories >= PROVEN_TRAJECTORIES]
     seen_once = [fix for fix in lesson.fixes if fix.trajectories < PROVEN_TRAJECTORIES]
     for found in (
+        _by_wrong_value(lesson, call, view),
         _by_fixes(proven, call, view),
         _by_schema(lesson, call, view),
         _by_fixes(seen_once, call, view),
-        _by_form(lesson.good_form, lesson.field, call, view),
-        _by_folder(lesson, call, view),
+        *_by_place_or_form(lesson, call, view),
     ):
-        if remedies := tuple(dict.fromkeys(found))[:_REMEDIES_LIMIT]:
-            return remedies
+        if remedies := tuple(dict.fromkeys(found)):
+            return (*remedies, *_besides(remedies, lesson, call, view))[:_REMEDIES_LIMIT]
     return ()
+
+
+def _by_place_or_form(lesson: Lesson, call: Call, view: ToolView) -> tuple[Iterator[Remedy], Iterator[Remedy]]:
+    """Of a path that is refused for where it is, the place first: written in another form it is still there."""
+    of_form = _by_form(lesson.good_form, lesson.field, call, view)
+    of_place = _by_folder(lesson, call, view)
+    return (of_place, of_form) if _is_about_folders(lesson) else (of_form, of_place)
+
+
+def _is_about_folders(lesson: Lesson) -> bool:
+    return "=abspath^" in lesson.key or OUTSIDE in lesson.key
+
+
+def _besides(said: tuple[Remedy, ...], lesson: Lesson, call: Call, view: ToolView) -> Iterator[Remedy]:
+    """Where a key is wrong, the other keys that are: the call has to be right when all that is said was done."""
+    if any(each.says in _OF_KEYS for each in said):
+        settled = {name for each in said for name in (each.field, each.to)}
+        yield from (each for each in _by_schema(lesson, call, view, settled) if each.says in _OF_KEYS)
 
 
 def _by_fixes(fixes: list[Fix], call: Call, view: ToolView) -> Iterator[Remedy]:
@@ -109,14 +130,23 @@ def _is_key(path: str, view: ToolView) -> bool:
     return safe_field(path) and (not stated or "." in path or in_schema(path, view.schema))
 
 
-def _by_schema(lesson: Lesson, call: Call, view: ToolView) -> Iterator[Remedy]:
+def _by_wrong_value(lesson: Lesson, call: Call, view: ToolView) -> Iterator[Remedy]:
+    """Of a value that the schema does not list: what was meant by it, not what others wrote in its place."""
+    if lesson.condition is Condition.SCHEMA:
+        for each in violations_of(call.arguments, view.schema):
+            if each.what == "enum" and each.path == lesson.field and safe_field(each.path):
+                yield from filter(None, (_of_violation(each),))
+
+
+def _by_schema(lesson: Lesson, call: Call, view: ToolView, settled: Collection[str] = ()) -> Iterator[Remedy]:
     if lesson.kind not in _SCHEMA_KINDS and lesson.condition not in _SCHEMA_CONDITIONS:
         return
-    found = [each for each in violations_of(call.arguments, view.schema) if safe_field(each.path)]
+    against = violations_of(call.arguments, view.schema)
+    found = [each for each in against if safe_field(each.path) and each.path not in settled]
     blamed = [each for each in found if each.path == lesson.field]
     if blamed and blamed[0].what in ("type", "enum"):
         found = blamed
-    renames = dict(_renames(found))
+    renames = dict(renames_of(found))
     for each in found:
         if each.what == "extra" and each.path not in renames and not _matters(each, found, lesson):
             continue
@@ -149,38 +179,6 @@ def _of_violation(each: Violation) -> Remedy | None:
     if named and len(named) == len(members) <= _MEMBERS_LIMIT and len(listed) <= _MEMBERS_CHARS:
         return Remedy("one_of", each.path, listed)
     return Remedy("listed", each.path)
-
-
-def _renames(found: list[Violation]) -> Iterator[tuple[str, str]]:
-    """Extra keys and the missing keys that they were meant to be: by name, or the only one of each."""
-    missing = [each for each in found if each.what == "missing"]
-    extra = [each for each in found if each.what == "extra"]
-    alone = len(missing) == 1 and len(extra) == 1
-    taken: set[str] = set()
-    for wanted in missing:
-        near = [
-            other
-            for other in extra
-            if other.path not in taken
-            and other.path.rpartition(".")[0] == wanted.path.rpartition(".")[0]
-            and _could_be(other.value, wanted.schema)
-            and (alone or _alike(other.path.rpartition(".")[2], wanted.path.rpartition(".")[2]))
-        ]
-        if len({other.path for other in near}) == 1:
-            taken.add(near[0].path)
-            yield near[0].path, wanted.path
-
-
-def _could_be(value: Any, schema: Mapping[str, Any]) -> bool:
-    types = types_of(schema)
-    name = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
-    return not types or name.get(type(value)) in types or (type(value) is int and "number" in types)
-
-
-def _alike(one: str, other: str) -> bool:
-    one, other = (name.lower().replace("_", "").replace("-", "") for name in (one, other))
-    short, long = sorted((one, other), key=len)
-    return len(short) > 1 and (short in long or long[:3] == short[:3])
 
 
 def _typed(field: str, values: list[Any], wanted: str) -> Remedy | None:
@@ -221,11 +219,12 @@ def _by_folder(lesson: Lesson, call: Call, view: ToolView) -> Iterator[Remedy]:
     field = shown_field(lesson.field, call.arguments, view.schema)
     if field is None or class_at(call.arguments, field) not in _PATH_CLASSES:
         return
-    if lesson.kind not in (Kind.FORBIDDEN, Kind.NOT_FOUND) or len(view.bases) != 1:
+    refused = lesson.kind is Kind.FORBIDDEN or OUTSIDE in lesson.key
+    if not (refused or lesson.kind is Kind.NOT_FOUND) or len(view.bases) != 1:
         return
     if joined := _joined(field, call, view.bases[0]):
         yield joined
-    elif lesson.kind is Kind.FORBIDDEN and (base := shown_path(view.bases[0])):
+    elif refused and (base := shown_path(view.bases[0])):
         yield Remedy("inside", field, base)
 
 

@@ -114,8 +114,12 @@ def _inner_changes(before: Facets, after: Facets) -> Iterator[Fix]:
     if len(gone) == len(come) == 1 and old[gone[0]] == new[come[0]]:
         yield Fix("rename", gone[0], come[0])
         return
+    retyped = [path for path in sorted(old.keys() & new.keys()) if old[path] != new[path]]
+    for path in retyped:
+        yield Fix("type", path, new[path])
     for path in come:
-        yield Fix("add", path, new[path])
+        if not path.startswith(tuple(f"{each}[]" for each in retyped)):
+            yield Fix("add", path, new[path])
     for path in gone:
         yield Fix("drop", path)
 

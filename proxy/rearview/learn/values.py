@@ -32,6 +32,7 @@ _ID = Lazy(r"[0-9a-f]{8}-[0-9a-f-]{27}|(?=\w*\d)[0-9a-f]{12,64}", re.IGNORECASE)
 _LIST = Lazy(r"[^\s,]+(?:, ?[^\s,]+)+")
 _EXTENSION = Lazy(r"[\w)\]-]\.(?!com$|org$|net$|gov$|edu$)[A-Za-z][A-Za-z0-9]{0,5}$")
 _DIGIT = re.compile(r"\d")
+_HOME = Lazy(r"~(?:[A-Za-z_][\w.-]*)?(?:[/\\].*)?")
 
 _STRING_CLASSES = (
     ("datetime", _DATETIME),
@@ -90,10 +91,31 @@ def _string_class(value: str) -> str:
         return "url"
     if "\n" in value:
         return "text"
-    return "abspath" if first in "/~\\" or _DRIVE.match(value) else _line_class(value)
+    return "abspath" if first in "/\\" or _DRIVE.match(value) else _line_class(value)
+
+
+def climbs(value: str) -> bool:
+    """Whether a relative path leads out of the folder that it starts in: `../x`, `a/../../b`, never `a/../b`."""
+    depth = 0
+    for part in value.replace("\\", "/").split("/"):
+        if part == "..":
+            depth -= 1
+        elif part not in {"", "."}:
+            depth += 1
+        if depth < 0:
+            return True
+    return False
 
 
 def _line_class(value: str) -> str:
+    if value[0] == "~" and _HOME.pattern.fullmatch(value):
+        return "homepath"
+    if ".." in value and climbs(value):
+        return "uppath"
+    return _plain_class(value)
+
+
+def _plain_class(value: str) -> str:
     if len(value) <= SHORT_TEXT_CHARS:
         for name, form in _STRING_CLASSES:
             if form.pattern.fullmatch(value):
@@ -103,7 +125,7 @@ def _line_class(value: str) -> str:
     if " " not in value and "\t" not in value:
         if "@" in value:
             return "mail"
-        if "/" in value or "\\" in value or value in {".", ".."} or _EXTENSION.pattern.search(value):
+        if "/" in value or "\\" in value or value == "." or _EXTENSION.pattern.search(value):
             return "relpath"
     if len(value) > SHORT_TEXT_CHARS:
         return "text"
@@ -130,15 +152,27 @@ def folders(value: Any) -> tuple[str, ...]:
     """
     if not isinstance(value, str) or value[:1] not in {"/", "~"} or "\n" in value or len(value) > MAX_PATH_CHARS:
         return ()
+    parts = _parts(value)
+    home = value[0] == "~"
+    lead = "" if home else "/"
+    return tuple(lead + "/".join(parts[:depth]) for depth in range(1 + home, min(len(parts), MAX_FOLDERS) + 1))
+
+
+def _parts(path: str) -> list[str]:
     parts: list[str] = []
-    for part in value.split("/"):
+    for part in path.split("/"):
         if part == "..":
             del parts[-1:]
         elif part not in {"", "."}:
             parts.append(part)
-    home = value[0] == "~"
-    lead = "" if home else "/"
-    return tuple(lead + "/".join(parts[:depth]) for depth in range(1 + home, min(len(parts), MAX_FOLDERS) + 1))
+    return parts
+
+
+def plain_absolute(value: Any) -> str:
+    """An absolute path with dots and doubled slashes resolved, at any depth; empty for anything else."""
+    if not isinstance(value, str) or value[:1] != "/" or "\n" in value or len(value) > MAX_PATH_CHARS:
+        return ""
+    return "/" + "/".join(_parts(value))
 
 
 def is_free_text(value: Any) -> bool:

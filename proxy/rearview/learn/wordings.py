@@ -48,7 +48,9 @@ WORDINGS: tuple[tuple[Kind, str], ...] = (
         r"""access denied; permission denied; not permitted; path not allowed; not allowed; outside allowed;
         is outside; unauthorized; forbidden; must be owner; is blocked; not authorized; authentication required;
         authentication failed; insufficient; read-only; readonly database; bad credentials; not accessible;
-        access to; 没有权限; 权限不足; 无权; 拒绝访问; 访问被拒绝; 未授权; 禁止""",
+        access to; not in the subpath;
+        ~\bnot (?:within|inside|under|below) (?:the |an? |any )?(?:\w+ )?(?:allowed|permitted|workspace|root|sandbox);
+        没有权限; 权限不足; 无权; 拒绝访问; 访问被拒绝; 未授权; 禁止""",
     ),
     (
         Kind.ENVIRONMENT,
@@ -80,8 +82,11 @@ WORDINGS: tuple[tuple[Kind, str], ...] = (
         not a valid integer; cannot cast; must appear in; parse error; expecting value; but found;
         unexpected token; malformed; out of range; values were supplied; one statement; not a number;
         is not defined; bad request; strict mode violation; unknown key; not configurable; element is not;
+        ~(?:does not|doesn't|did not|didn't|must) match (?:\S+ ){0,3}(?:format|pattern|schema|type|regex|regular)\b;
+        ~^(?:[\w ]+: )?'' (?:does not|doesn't) match ''; unconverted data;
         unsupported; cannot start with; operator does not exist; not enough; add up; duplicate;
-        cannot navigate to invalid; not a valid url; 格式错误; 格式不正确; 无效; 必须; 不能为空; 语法错误;
+        cannot navigate to invalid; not a valid url; 格式错误; 格式不正确;
+        ~(?:类型|格式|模式).{0,20}不匹配; 无效; 必须; 不能为空; 语法错误;
         已存在; 不支持; 不合法; 非法""",
     ),
     (

@@ -5,6 +5,7 @@ from typing import Any
 
 from rearview.learn import words_en, words_zh
 from rearview.learn.forms import form_in_words
+from rearview.learn.outside import OUTSIDE
 from rearview.learn.remedies import Remedy, ToolView, remedies_of
 from rearview.learn.speakable import class_at, shown_field, values_at
 from rearview_interceptors.api import Call, Condition, Kind, Lesson
@@ -19,7 +20,7 @@ _DAY_SECONDS = 86400.0
 _DAYS_IN_A_FORTNIGHT = 14
 _DAYS_IN_TWO_MONTHS = 61
 _TEXT_CLASSES = frozenset({"text", "words", "json", "emptydict", "emptylist"})
-_PATH_CLASSES = frozenset({"abspath", "relpath"})
+_PATH_CLASSES = frozenset({"abspath", "relpath", "uppath", "homepath"})
 _SESSION = frozenset({Condition.SESSION_EXACT, Condition.SESSION_GROUNDED, Condition.SESSION_LOOP})
 
 
@@ -119,7 +120,7 @@ def _remedy(words: ModuleType, remedy: Remedy) -> str:
 
 
 def _advice(words: ModuleType, lesson: Lesson, call: Call, view: ToolView) -> str:
-    kind = str(lesson.kind)
+    kind = str(Kind.FORBIDDEN if OUTSIDE in lesson.key else lesson.kind)
     field = shown_field(lesson.field, call.arguments, view.schema)
     form = class_at(call.arguments, field) if field else ""
     suffixes = [":path"] if form in _PATH_CLASSES else [":text"] if form in _TEXT_CLASSES else []

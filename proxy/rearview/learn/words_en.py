@@ -86,6 +86,7 @@ FORMS = {
     "bool": "true or false", "num+": "a positive number", "num-": "a negative number", "num0": "zero",
     "emptylist": "an empty list", "emptydict": "an empty object", "blank": "an empty text", "json": "JSON text",
     "url": "a URL", "text": "a longer text", "abspath": "an absolute path", "relpath": "a relative path",
+    "uppath": "a path that leads out of its folder", "homepath": "a path in a home folder",
     "datetime": "a date with time", "date": "a date", "otherdate": "a date in another form", "time": "a time",
     "numstr": "a number as text", "id": "an id", "listtext": "a list as text", "mail": "an e-mail address",
     "word": "one word", "words": "several words",
