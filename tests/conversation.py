@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rearview.app import slim
 from rearview.core.calls import CallDesk, Reading, Spoken
 from rearview.core.session import Session
 from rearview.core.speaking import Mode, Speaker
@@ -87,7 +88,7 @@ def conversation(
         Chain([advisor] if advisor else [], lambda: 0.0, lambda *_: None),
         Speaker(control_share=control_share, budget=budget, mode_for=lambda _: mode),
         voice=PlainWords(),
-        reading=Reading(plain_digest, outcome_of, TaskClock("t", 300.0)),
+        reading=Reading(plain_digest, outcome_of, TaskClock("t", 300.0), slim),
         tools={},
     )
     return Session(lambda: (desk, notes or Notes()))

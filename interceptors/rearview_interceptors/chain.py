@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from rearview_interceptors.api import Call, Hint, Hold, Interceptor, Lesson, Reply, Said
@@ -39,11 +40,14 @@ class Chain:
     timed: on a machine that is busy for a while, capture would end with it.
     `KeyboardInterrupt` goes through: it is the user's.
 
+    `on_request(call)` returns the first hold, or `None`: the call goes on. `on_response(call, reply)` returns the first
+    hint, or `None`: the reply stays as it is. `on_finished(call, reply, said)` tells everybody that the call is over.
+
     `report` hears, once per interceptor, `interceptor.failed` (first failure), `interceptor.late` (third late answer
     in a row) and `interceptor.off`; whatever it raises is ignored. `clock` is monotonic and in seconds.
     """
 
-    __slots__ = ("_all", "_clock", "_finished", "_report", "_request", "_response")
+    __slots__ = ("_all", "_clock", "_report", "on_finished", "on_request", "on_response")
 
     def __init__(
         self,
@@ -58,24 +62,22 @@ class Chain:
         self._report = report
         self._bind()
 
-    def on_request(self, call: Call) -> Hold | None:
-        """Return the first hold, or `None`: the call goes on."""
-        verdict: Hold | None = self._ask(self._request, Hold, call)
-        return verdict
-
-    def on_response(self, call: Call, reply: Reply) -> Hint | None:
-        """Return the first hint, or `None`: the reply stays as it is."""
-        verdict: Hint | None = self._ask(self._response, Hint, call, reply)
-        return verdict
-
-    def on_finished(self, call: Call, reply: Reply, said: Said | None) -> None:
-        """Tell every interceptor that the call is over."""
-        self._ask(self._finished, None, call, reply, said)
-
     def _bind(self) -> None:
-        self._request = self._overriding("on_request")
-        self._response = self._overriding("on_response")
-        self._finished = self._overriding("on_finished")
+        self.on_request: Callable[[Call], Hold | None] = self._asking("on_request", Hold)
+        self.on_response: Callable[[Call, Reply], Hint | None] = self._asking("on_response", Hint)
+        self.on_finished: Callable[[Call, Reply, Said | None], None] = self._asking("on_finished", None)
+
+    def _asking(self, hook: str, wanted: type | None) -> Callable[..., Any]:
+        """Return what asks everybody about one hook; where only we have it, that is our own hook itself."""
+        hooks = self._overriding(hook)
+        if not hooks:
+            return _nobody
+        if all(watched.ours for _, watched in hooks):
+            if len(hooks) == 1:
+                return hooks[0][0]
+            if wanted is None:
+                return _all_of(tuple(bound for bound, _ in hooks))
+        return partial(self._ask, hooks, wanted)
 
     def _overriding(self, hook: str) -> _Hooks:
         found = []
@@ -136,3 +138,15 @@ class Chain:
             watched.reported.add(event)
             with suppress(Exception):
                 self._report(event, {"interceptor": watched.name, **fields})
+
+
+def _nobody(*_facts: object) -> None:
+    """Nobody has this hook."""
+
+
+def _all_of(hooks: tuple[Callable[..., object], ...]) -> Callable[..., None]:
+    def tell(*facts: object) -> None:
+        for hook in hooks:
+            hook(*facts)
+
+    return tell

@@ -29,7 +29,7 @@ from rearview.store.lessons import LessonsFile
 from rearview.store.state import StateFolder, digest_key, open_state, state_root
 from rearview.transports.ancestry import client_process
 from rearview.voice import SpokenWords
-from rearview_interceptors.api import Interceptor
+from rearview_interceptors.api import Call, Interceptor
 from rearview_interceptors.capture import Capture
 from rearview_interceptors.chain import Chain
 from rearview_interceptors.warn import WarnOnKnownFailure
@@ -93,6 +93,7 @@ def build(
             _digester(state),
             outcome_of,
             TaskClock(f"{os.getppid()}-{os.getpid()}-{time.time():.0f}", config.tasks.idle_gap_s),
+            slim,
         ),
         tools=tools,
     )
@@ -138,6 +139,13 @@ def _digester(state: StateFolder | None) -> Callable[[str, Mapping[str, Any]], b
         return call.digest()
 
     return digest
+
+
+def slim(call: Call) -> Call:
+    """Return the call with its digest made and its large values cut, as the journal would."""
+    from rearview_interceptors.redact import canonical
+
+    return call._replace(seal=call.digest, arguments=canonical(call.arguments).value)
 
 
 def _loaded(names: Sequence[str]) -> list[Interceptor]:

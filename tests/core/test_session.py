@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conversation import Advisor, Notes, call_line, conversation, lesson, line, result_line
+from conversation import Advisor, Notes, call_line, conversation, lesson, line, plain_digest, result_line
 from rearview.core.actions import NOISE, PASS, SWALLOW, Answer, Replace, ToServer
 from rearview_interceptors import Grade, Kind, Reply, Said
 
@@ -207,6 +207,20 @@ def test_answers_larger_than_a_hint_may_be_are_looked_at_after_they_were_forward
     relay.catch_up(1.0)
 
     assert [reply.grade for _, reply, _ in advisor.heard] == [Grade.FLAGGED]
+
+
+def test_a_large_call_is_remembered_cut_and_passes_whole() -> None:
+    advisor = Advisor()
+    relay = conversation(advisor)
+    large = call_line(1, arguments={"text": "word " * 10_000, "path": "a"})
+
+    assert relay.from_client(large, 0.0) is PASS
+    relay.from_server(result_line(1), 0.0)
+
+    call = advisor.heard[0][0]
+    assert call.arguments["path"] == "a"
+    assert call.arguments["text"]["$cut"] == 50_000
+    assert call.digest == plain_digest("read", {"text": "word " * 10_000, "path": "a"})
 
 
 def test_a_batch_is_observed_part_by_part() -> None:

@@ -13,6 +13,10 @@ from rearview_interceptors.chain import Chain
 MODERN_KEY = "io.modelcontextprotocol/protocolVersion"
 """Stands in the `_meta` of every request from 2026-07-28 on, and in none before."""
 
+LARGE_BYTES = 16 * 2**10
+"""A longer request is cut before it is remembered: a queue of whole ones would hold megabytes."""
+
+InFlight = Mapping[Any, object]
 Outcome = Callable[[JsonObject], tuple[Grade, Kind | None, str]]
 Digest = Callable[[str, Mapping[str, Any]], bytes]
 # What a named tuple's own constructor does, without the Python function around it: it is made for every call.
@@ -49,11 +53,15 @@ class ToolFacts(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What is read of a call: its digest, the outcome that a reply states, and the task that it belongs to."""
+    """What is read of a call: its digest, the outcome that a reply states, and the task that it belongs to.
+
+    `slim` returns a large call as it is remembered: digest made, large values cut.
+    """
 
     digest: Digest
     outcome: Outcome
     tasks: TaskClock
+    slim: Callable[[Call], Call]
 
 
 class CallDesk:
@@ -78,14 +86,17 @@ class CallDesk:
         self.voice = voice
         self.tools = tools
         self.said: dict[Any, Said] = {}
-        self._digest, self._outcome, self._tasks = reading
+        self._digest, self._outcome, self._tasks, self._slim = reading
         self._task = ""
         self._last_call = float("-inf")
 
     def request(
-        self, key: Any, message_id: Any, body: JsonObject, now: float, in_flight: Mapping[Any, object], may_hold: bool
+        self, key: Any, message_id: Any, body: JsonObject, size: int, now: float, in_flight: InFlight | None
     ) -> Call | bytes | None:
-        """Return the call that goes to the server, our own answer if it is held, or `None` if it can't be read."""
+        """Return the call that goes to the server, our own answer if it is held, or `None` if it can't be read.
+
+        Without `in_flight`, the requests that have no answer yet, it is never held: a part of a batch.
+        """
         params = body.get("params")
         if type(params) is not dict:
             return None
@@ -109,8 +120,9 @@ class CallDesk:
                 return call
         verdict = self.chain.on_request(call)
         if verdict is None:
-            return call
-        return self._held(key, call, verdict.lesson, may_hold and _may_hold(params, call, in_flight)) or call
+            return call if size < LARGE_BYTES else self._slim(call)
+        may_hold = in_flight is not None and _may_hold(params, call, in_flight)
+        return self._held(key, call, verdict.lesson, may_hold) or call
 
     def _held(self, key: Any, call: Call, lesson: Lesson, may_hold: bool) -> bytes | None:
         channel = self.speaker.judge(call, lesson, "hold") if may_hold else "silent"
@@ -172,7 +184,7 @@ class CallDesk:
                 )
 
 
-def _may_hold(params: JsonObject, call: Call, in_flight: Mapping[Any, object]) -> bool:
+def _may_hold(params: JsonObject, call: Call, in_flight: InFlight) -> bool:
     """Tell whether a plain result is a right answer to this request.
 
     Not for one that asked for a task (2025-11-25), nor for the retry of an `input_required` answer (2026-07-28), nor

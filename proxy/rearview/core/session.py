@@ -99,7 +99,7 @@ class Session:
             key = id_key(message_id)
         if method == "tools/call":
             desk = (self._parts or self.wake())[0]
-            call = desk.request(key, message_id, body, now, self._pending, alone)
+            call = desk.request(key, message_id, body, len(line), now, self._pending if alone else None)
             if isinstance(call, bytes):
                 return Answer(call)
             self._pending[key] = call or Pending(message_id, method)
@@ -131,22 +131,13 @@ class Session:
             return SWALLOW
         return PASS
 
-    def from_server(self, line: bytes, now: float) -> FromServer:
-        """Decide about a line of the server."""
+    def from_server(self, line: bytes, now: float, *, late: bool = False) -> FromServer:
+        """Decide about a line of the server; `late` is for `catch_up`."""
         if line[:1] != b"{" and not may_be_message(line):
             return NOISE
-        if len(line) > LOOK_FIRST_BYTES and not self._handshake.waiting:
+        if len(line) > LOOK_FIRST_BYTES and not late and not self._handshake.waiting:
             self.later.append(line)
             return PASS
-        return self._look_at_server(line, now)
-
-    def catch_up(self, now: float) -> None:
-        """Look at the large lines that were forwarded first. Call it when everything has been written."""
-        later, self.later = self.later, []
-        for line in later:
-            self._look_at_server(line, now)
-
-    def _look_at_server(self, line: bytes, now: float) -> FromServer:
         body = look(line)
         if body is None:
             for part in look_at_batch(line):
@@ -158,6 +149,12 @@ class Session:
                 self._asked.add(id_key(exact_id(line, body["id"])))
             return PASS
         return self._answered(body, line, now, True)
+
+    def catch_up(self, now: float) -> None:
+        """Look at the large lines that were forwarded first. Call it when everything has been written."""
+        later, self.later = self.later, []
+        for line in later:
+            self.from_server(line, now, late=True)
 
     def _answered(self, body: JsonObject, line: bytes, now: float, alone: bool) -> FromServer:
         key = message_id = body.get("id")

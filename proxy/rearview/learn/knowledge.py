@@ -62,7 +62,7 @@ class Knowledge:
             matcher = self._matchers[tool]
         except KeyError:
             matcher = self._matchers[tool] = self._compile(tool)
-        own = self.memory.lookup(call)
+        own = self.memory.lookup(call) if self.memory.tools else None
         if matcher is None:
             return own
         self.evaluated += 1

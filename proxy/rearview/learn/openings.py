@@ -117,13 +117,8 @@ def opens_plainly(text: str) -> bool:
         and "no such " not in lower
         and lower[:1] not in _MARKS
         and lower.isascii()
-        and _first_word(lower) not in _STARTERS
+        and lower.lstrip().partition(" ")[0].rstrip(":.,!\n") not in _STARTERS
     )
-
-
-def _first_word(lower: str) -> str:
-    word = lower.partition(" ")[0]
-    return word if word.isalpha() else lower.lstrip().partition(" ")[0].rstrip(":.,!\n")
 
 
 def starts_as_error(text: str) -> bool:

@@ -21,39 +21,39 @@ class SessionMemory:
     call, whatever it shows to work after all, and the loops of its tool; one of a tool that isn't known as read-only
     may have changed what the failures were about, so of these it leaves only wrong arguments, and no longer loud.
     `call.at` is the only clock: failures count for 30 minutes, loops until the task ends. At most 256 tools are
-    remembered; the oldest go first.
+    remembered; the oldest go first. `tools` has what failed, by tool: while it is empty there is nothing to look up.
     """
 
-    __slots__ = ("_is_read_only", "_task", "_tools")
+    __slots__ = ("_is_read_only", "_task", "tools")
 
     def __init__(self, is_read_only: Callable[[str], bool]) -> None:
         self._is_read_only = is_read_only
         self._task = ""
-        self._tools: OrderedDict[str, ToolFailures] = OrderedDict()
+        self.tools: OrderedDict[str, ToolFailures] = OrderedDict()
 
     def seen(self, call: Call, reply: Reply) -> None:
         """Take in how a call ended; what is no outcome (held, cancelled, a task handle) changes nothing."""
         if reply.grade is _OK:
-            if self._tools:
+            if self.tools:
                 self._succeeded(call)
         elif reply.grade in FAILED:
             self._failed(call, reply)
 
     def lookup(self, call: Call) -> Lesson | None:
         """Return what this session says against a call that is about to be made."""
-        tool = self._tools.get(call.tool)
+        tool = self.tools.get(call.tool)
         return None if tool is None else tool.lookup(call)
 
     def after_failure(self, call: Call, reply: Reply) -> Lesson | None:
         """Return what this session says to a failure: the third of its like in this task, or its cause was known."""
         self._enter(call)
-        tool = self._tools.get(call.tool)
+        tool = self.tools.get(call.tool)
         return None if tool is None else tool.explain(call, reply)
 
     def _enter(self, call: Call) -> None:
         if call.task != self._task:
             self._task = call.task
-            for tool in self._tools.values():
+            for tool in self.tools.values():
                 tool.end_of_task()
 
     def _failed(self, call: Call, reply: Reply) -> None:
@@ -61,15 +61,15 @@ class SessionMemory:
         from rearview.learn.tool_failures import ToolFailures, recent
 
         self._enter(call)
-        recent(self._tools, call.tool, ToolFailures, MAX_TOOLS).add(call, reply)
+        recent(self.tools, call.tool, ToolFailures, MAX_TOOLS).add(call, reply)
 
     def _succeeded(self, call: Call) -> None:
         self._enter(call)
         if not self._is_read_only(call.tool):
-            for each in self._tools.values():
+            for each in self.tools.values():
                 each.something_changed()
-        tool = self._tools.get(call.tool)
+        tool = self.tools.get(call.tool)
         if tool is not None:
             tool.clear(call)
-        for name in [name for name, each in self._tools.items() if not each]:
-            del self._tools[name]
+        for name in [name for name, each in self.tools.items() if not each]:
+            del self.tools[name]

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from rearview.core.actions import PASS, FromClient, FromServer, Replace
 from rearview.core.session import Session
@@ -18,17 +19,12 @@ class Judge:
 
     def __init__(self, session: Session, report: Report, act: Act) -> None:
         self._session = session
+        # What goes to the server, and what goes to the client, of the lines that came from the other one.
+        self.of_client: Callable[[list[bytes]], list[bytes]] = partial(self._through, session.from_client)
+        self.of_server: Callable[[list[bytes]], list[bytes]] = partial(self._through, session.from_server)
         self._report = report
         self._reported: set[str] = set()
         self._act = act
-
-    def of_client(self, lines: list[bytes]) -> list[bytes]:
-        """Return what goes to the server."""
-        return self._through(self._session.from_client, lines)
-
-    def of_server(self, lines: list[bytes]) -> list[bytes]:
-        """Return what goes to the client."""
-        return self._through(self._session.from_server, lines)
 
     def _through(self, decide: Callable[[bytes, float], FromClient | FromServer], lines: list[bytes]) -> list[bytes]:
         now = time.monotonic()

@@ -35,13 +35,15 @@ class Outbox:
         """Write `data`, now or later."""
         if self.broken or not data:
             return
-        if not self._waiting and not self._shared:
-            written = self._write(data)
-            if written == len(data) or self.broken:
-                return
-            self._keep(memoryview(data)[written:])
-        else:
+        if self._waiting or self._shared:
             self._keep(memoryview(data))
+            return
+        try:
+            written = os.write(self.fd, data)
+        except OSError as error:
+            written = self._not_written(error)
+        if written < len(data) and not self.broken:
+            self._keep(memoryview(data)[written:])
 
     def _keep(self, view: memoryview) -> None:
         if not self._waiting:
@@ -67,15 +69,17 @@ class Outbox:
             self._loop.on_writable(self.fd, None)
             self.on_drained()
 
-    def _write(self, data: bytes | memoryview) -> int:
+    def _write(self, data: memoryview) -> int:
         try:
             return os.write(self.fd, data)
-        except BlockingIOError:
-            return 0
-        except OSError:
+        except OSError as error:
+            return self._not_written(error)
+
+    def _not_written(self, error: OSError) -> int:
+        if not isinstance(error, BlockingIOError):
             self.drop()
             self.on_broken()
-            return 0
+        return 0
 
     def drop(self) -> None:
         """Forget what waits, and write nothing any more."""

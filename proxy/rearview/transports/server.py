@@ -81,7 +81,11 @@ class Server:
         self.child.close()
 
     def _output_is_readable(self) -> None:
-        data = take(self.child.stdout)
+        try:
+            # `take`, without the call: this happens for every message.
+            data: bytes | None = os.read(self.child.stdout, READ_BYTES)
+        except OSError as error:
+            data = None if isinstance(error, BlockingIOError) else b""
         if data:
             self._on_output(self.lines.receive(data))
         elif data is not None:
