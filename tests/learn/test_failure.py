@@ -221,7 +221,7 @@ def test_what_did_not_fail_has_no_reason() -> None:
     assert kind_of("permission denied", Grade.OK) is Kind.OTHER
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None)
 @given(JSON, JSON, JSON)
 def test_no_reply_makes_it_raise(content: Any, structured: Any, error: Any) -> None:
     bodies: list[dict[str, Any]] = [
@@ -236,7 +236,7 @@ def test_no_reply_makes_it_raise(content: Any, structured: Any, error: Any) -> N
         assert len(text) <= 4000
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_a_text_never_makes_it_raise(text: str) -> None:
     outcome_of(said(text))

@@ -170,7 +170,7 @@ arguments = st.dictionaries(st.sampled_from(["path", "day", "", "a.b"]), values,
 calls = st.builds(call, st.sampled_from(["read", "open"]), arguments, st.sampled_from(["", "", NO, "Required at path"]))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None)
 @given(st.lists(st.lists(calls, max_size=5), max_size=3), st.randoms(use_true_random=False))
 def test_no_calls_make_fixes_raise_and_order_does_not_matter(lived: list[list[Any]], random: Any) -> None:
     tasks = [task(number, *steps) for number, steps in enumerate(lived)]

@@ -320,7 +320,7 @@ good_calls = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None)
 @given(st.lists(st.lists(good_calls, max_size=4), max_size=6))
 def test_calls_that_only_ever_worked_give_no_lesson(tasks: list[list[Any]]) -> None:
     assert lessons_after(task(number, *calls) for number, calls in enumerate(tasks)) == []

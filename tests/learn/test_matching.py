@@ -101,7 +101,7 @@ ODD_KEYS = [
 ]  # fmt: skip
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None)
 @given(
     st.lists(any_arguments, min_size=1, max_size=3),
     st.lists(st.sampled_from(ODD_KEYS), max_size=6),
@@ -139,7 +139,7 @@ def test_a_value_that_the_schema_does_not_list_is_met_once_the_schema_is_known()
     assert after == [lesson("schema:enum:order"), None, None]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None)
 @given(any_arguments, st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=200, max_size=200))
 def test_the_match_is_the_first_of_all_matches(arguments: dict[str, Any], grades: list[tuple[float, bool]]) -> None:
     known = [*keys_about(arguments), "lack:zz", "lack:yy", "schema:required:zz"]
@@ -151,7 +151,7 @@ def test_the_match_is_the_first_of_all_matches(arguments: dict[str, Any], grades
     assert best == next(iter(compiled.match_all(call(arguments), limit=1)), None)
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None)
 @given(texts | texts.map(lambda text: text * 3) | st.text(min_size=38, max_size=60))
 @example("a.b" * 20)
 @example("x" * 190 + ".html")
@@ -165,7 +165,7 @@ def test_the_quick_reading_of_a_text_is_the_reading_of_the_learner(text: str) ->
     assert len(text) > 20 or quick_pattern(text) == pattern(text)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None)
 @given(texts | st.text("ab/.~ ", max_size=12).map("/".__add__), st.integers(1, 7))
 def test_the_quick_folders_are_the_first_folders_of_the_learner(text: str, depth: int) -> None:
     quick = quick_folders(text, depth)
@@ -174,7 +174,7 @@ def test_the_quick_folders_are_the_first_folders_of_the_learner(text: str, depth
     assert len(quick) >= min(depth, len(folders(text)))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None)
 @given(any_arguments)
 @example({"a": [{"b": n, "c": [1, 2]} for n in range(99)]})
 @example({f"k{n}": {f"m{m}": m for m in range(50)} for n in range(50)})
@@ -186,7 +186,7 @@ def test_the_quick_walk_meets_the_nodes_and_leaves_that_the_learner_meets(argume
     assert [(path, value) for path, value, is_leaf in found if is_leaf] == leaves(arguments)
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None)
 @given(texts | st.lists(words, max_size=4).map(" ".join))
 def test_the_name_filter_lets_a_text_pass_for_each_name_in_it(text: str) -> None:
     assert [name for name in names_in(text).names if not NameFilter([name]).may_hold(text)] == []

@@ -240,7 +240,7 @@ steps = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None)
 @given(st.lists(steps, max_size=25))
 def test_a_success_always_silences_its_own_call(history: list[Any]) -> None:
     session = memory()

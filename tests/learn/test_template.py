@@ -91,7 +91,7 @@ VALUES = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None)
 @given(st.sampled_from(MESSAGES), VALUES, VALUES)
 def test_the_same_mistake_with_another_value_has_the_same_template(message: str, one: str, other: str) -> None:
     plain = message.replace("{}", "")
@@ -104,7 +104,7 @@ def test_the_same_mistake_with_another_value_has_the_same_template(message: str,
     assert one not in first
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None)
 @given(
     st.text(max_size=400),
     st.dictionaries(
@@ -119,7 +119,7 @@ def test_anything_gives_one_printable_line_of_at_most_300_characters(text: str, 
     assert template == template.strip()
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None)
 @given(st.sampled_from(MESSAGES), VALUES)
 def test_a_template_is_its_own_template(message: str, value: str) -> None:
     template = template_of(message.replace("{}", value).replace("{{", "{").replace("}}", "}"), {"what": value})

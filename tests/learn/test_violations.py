@@ -62,7 +62,7 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None)
 @given(JSON, st.dictionaries(st.text(max_size=3), JSON, max_size=4))
 def test_nothing_makes_it_raise(arguments: Any, schema: dict[str, Any]) -> None:
     assert len(violations_of(arguments, schema)) <= 20

@@ -222,7 +222,7 @@ WORDS = vocabulary()
 SHOWN = re.compile(r"[A-Za-z0-9_.\-\[\]/~@+:\\ ]{1,80}|[\[\w.\-/~@+:\\\",\]]{1,80}")
 
 
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None)
 @given(
     LESSONS, st.dictionaries(NAMES, VALUES, max_size=3), SCHEMAS, st.lists(TEXT, max_size=2).map(tuple), st.booleans()
 )

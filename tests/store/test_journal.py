@@ -129,7 +129,7 @@ def test_a_journal_that_nothing_was_put_into_leaves_no_file(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None)
 @given(
     st.lists(st.one_of(st.none(), st.text(max_size=2000), st.integers().map(str)), max_size=60),
     st.integers(200, 20_000),

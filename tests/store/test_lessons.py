@@ -111,7 +111,7 @@ stored = st.builds(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None)
 @given(st.lists(stored, max_size=20))
 def test_each_tool_gets_back_its_own_lessons_and_no_others(tmp_path_factory: Any, lessons: list[ScopedLesson]) -> None:
     path = tmp_path_factory.mktemp("table") / "lessons.rvt"
@@ -272,7 +272,7 @@ json_values = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 12), json_values), max_size=3), json_values)
 def test_no_row_makes_reading_raise(tmp_path_factory: Any, changes: list[tuple[int, Any]], other: Any) -> None:
     row = good_row()
@@ -311,7 +311,7 @@ def test_a_section_that_claims_to_be_huge_is_refused(tmp_path: Path, length: int
     assert len(reports) == 1
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None)
 @given(st.data())
 def test_no_damage_to_a_file_makes_reading_raise_or_invents_a_lesson(
     tmp_path_factory: Any, data: st.DataObject
@@ -334,7 +334,7 @@ def test_no_damage_to_a_file_makes_reading_raise_or_invents_a_lesson(
     file.close()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None)
 @given(st.binary(max_size=200), st.sampled_from([b"", b"RVLESSON", b"RVLESSON\1\0\0\0"]))
 def test_random_bytes_are_no_lessons_and_one_report(tmp_path_factory: Any, noise: bytes, start: bytes) -> None:
     path = tmp_path_factory.getbasetemp() / "noise.rvt"
