@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 from rearview_interceptors.api import Call, Interceptor, Reply, Said
 
-CALL_BYTES = 512
+CALL_BYTES = 1024
+TEXT_BYTES = 4096
+"""What a call and its reply's text hold at most, about: large arguments have been cut, and so has the text."""
 Finished = tuple[Call, Reply, Said | None]
 
 
@@ -27,4 +29,4 @@ class Capture(Interceptor):
         if wanted is None:
             wanted = self._known[tool] = self._wanted(*tool)
         if wanted:
-            self._sink((call, reply, said), CALL_BYTES + reply.size)
+            self._sink((call, reply, said), CALL_BYTES + min(reply.size, TEXT_BYTES))

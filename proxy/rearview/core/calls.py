@@ -13,7 +13,7 @@ from rearview_interceptors.chain import Chain
 MODERN_KEY = "io.modelcontextprotocol/protocolVersion"
 """Stands in the `_meta` of every request from 2026-07-28 on, and in none before."""
 
-LARGE_BYTES = 16 * 2**10
+LARGE_BYTES = 4 * 2**10
 """A longer request is cut before it is remembered: a queue of whole ones would hold megabytes."""
 
 InFlight = Mapping[Any, object]
