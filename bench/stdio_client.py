@@ -35,6 +35,10 @@ class Client:
         os.write(self._in, json.dumps({"jsonrpc": "2.0", "id": 0, "method": method, "params": params}).encode() + b"\n")
         self._lines(1)
 
+    def failing(self, tool: str, arguments: object) -> None:
+        """Make one call whatever comes of it."""
+        self._request("tools/call", {"name": tool, "arguments": arguments})
+
     def _lines(self, wanted: int) -> list[bytes]:
         lines: list[bytes] = []
         while len(lines) < wanted:

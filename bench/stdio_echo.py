@@ -22,7 +22,10 @@ def reply(body: dict) -> bytes:
         return b""
     if body["method"] == "tools/call":
         arguments = body["params"]["arguments"]
-        text = arguments["text"]
+        text = arguments.get("text")
+        if text is None:
+            said = {"content": [{"type": "text", "text": "text: Field required"}], "isError": True}
+            return json.dumps({"jsonrpc": "2.0", "id": body["id"], "result": said}).encode() + b"\n"
         result = {"content": [{"type": "text", "text": text + "." * (arguments.get("reply", 0) - len(text))}]}
     elif body["method"] == "tools/list":
         properties = {"text": {"type": "string"}, "reply": {"type": "integer"}}

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
@@ -39,6 +40,8 @@ from rearview.store import ledger_schema as db
 from rearview.store.ledger_hindsight import Scope
 from rearview.store.ledger_lessons import Changes
 from rearview_interceptors.api import Fix
+
+EVIDENCE_REMEMBERED = 20_000
 
 
 class Place(NamedTuple):
@@ -121,8 +124,14 @@ def _evidence_of(connection: Connection, place: Place) -> dict[tuple[str, str], 
     for env, key, body in ledger_hindsight.bodies_of_tool(connection, db.evidence, *place):
         # What another version wrote in another way is left to it.
         with suppress(KeyError, TypeError, ValueError):
-            found[env, key] = evidence_from_json(json.loads(body))
+            found[env, key] = _read_evidence(body)
     return found
+
+
+@lru_cache(EVIDENCE_REMEMBERED)
+def _read_evidence(body: str) -> Evidence:
+    # Most rows of a tool are what they were when the task before was learned.
+    return evidence_from_json(json.loads(body))
 
 
 def _table(connection: Connection, owner: str) -> Table:
@@ -154,7 +163,7 @@ def _add_evidence(connection: Connection, votes: Sequence[Vote]) -> None:
     for scope, own in by_scope.items():
         if scope not in known and all(vote.only_if_known for vote in own):
             continue
-        merged = merge(evidence_from_json(json.loads(known[scope])) if scope in known else None, own)
+        merged = merge(_read_evidence(known[scope]) if scope in known else None, own)
         rows[scope] = (merged.last_seen, json.dumps(evidence_to_json(merged)))
     ledger_hindsight.put_bodies(connection, db.evidence, rows)
 
