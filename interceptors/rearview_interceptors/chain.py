@@ -75,8 +75,8 @@ class Chain:
         if all(watched.ours for _, watched in hooks):
             if len(hooks) == 1:
                 return hooks[0][0]
-            if wanted is None:
-                return _all_of(tuple(bound for bound, _ in hooks))
+            if hook == "on_finished":
+                return _both(*(bound for bound, _ in hooks))
         return partial(self._ask, hooks, wanted)
 
     def _overriding(self, hook: str) -> _Hooks:
@@ -144,9 +144,12 @@ def _nobody(*_facts: object) -> None:
     """Nobody has this hook."""
 
 
-def _all_of(hooks: tuple[Callable[..., object], ...]) -> Callable[..., None]:
-    def tell(*facts: object) -> None:
-        for hook in hooks:
-            hook(*facts)
+def _both(first: Callable[..., object], *rest: Callable[..., object]) -> Callable[..., None]:
+    """Return a function that tells all of them; the usual two without a loop, since this happens for every call."""
+    second = rest[0] if len(rest) == 1 else _both(*rest)
+
+    def tell(call: Call, reply: Reply, said: Said | None) -> None:
+        first(call, reply, said)
+        second(call, reply, said)
 
     return tell

@@ -1,5 +1,6 @@
 """`mcp-rearview wrap`: starts the server first, then itself. Imports next to nothing: an IDE waits for it."""
 
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 USAGE_ERROR = 2
 SWITCH_SECONDS = 0.0005
+GARBAGE_THRESHOLD = 20_000
 USAGE = """usage: mcp-rearview wrap [--name NAME] [--config FILE] -- COMMAND [ARG ...]
 
 Put it before the command of an MCP server in your client's configuration. Every message passes untouched; calls that
@@ -127,6 +129,8 @@ def _relay(options: Options, child: Child) -> int:
 
     # The journal's thread holds the interpreter for 5 ms at a time otherwise, and a call would wait for that.
     sys.setswitchinterval(SWITCH_SECONDS)
+    # What waits for the journal is no garbage, however much of it there is.
+    gc.set_threshold(GARBAGE_THRESHOLD, 20, 20)
     loaded: list[Relay] = []
 
     def load() -> "tuple[CallDesk, Observer]":
