@@ -6,6 +6,7 @@ standard error, and the relay relays.
 
 import importlib
 import os
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -33,6 +34,8 @@ from rearview_interceptors.api import Call, Interceptor
 from rearview_interceptors.capture import Capture
 from rearview_interceptors.chain import Chain
 from rearview_interceptors.warn import WarnOnKnownFailure
+
+_LOST_DIGITS = re.compile(rb"[:\[,]-?\d+(?:\.\d+)?e\+\d+[,\]}]")
 
 
 class Relay(NamedTuple):
@@ -79,6 +82,7 @@ def build(
         lambda tool: tools[tool].schema if tool in tools else None,
     )
     recorder.evaluated = lambda: knowledge.evaluated
+    recorder.on_renewed = knowledge.memory.forget
     warn = WarnOnKnownFailure(knowledge.lookup, knowledge.explain, knowledge.memory.seen)
     desk = CallDesk(
         server,
@@ -134,6 +138,9 @@ def _digester(state: StateFolder | None) -> Callable[[str, Mapping[str, Any]], b
         except orjson.JSONEncodeError:
             # Lone surrogates and deep nesting: valid JSON that orjson refuses.
             text = repr((tool, arguments)).encode("utf-8", "surrogatepass")
+        if b"e+" in text and _LOST_DIGITS.search(text):
+            # An integer beyond 64 bits has been read as a float: two that differ look alike, so none is the same.
+            return os.urandom(16)
         call = keyed.copy()
         call.update(text)
         return call.digest()

@@ -157,7 +157,7 @@ def _with_fixes(connection: Connection, place: Place, lessons: Iterable[ScopedLe
 
 
 def _add_evidence(connection: Connection, votes: Sequence[Vote]) -> None:
-    by_scope = {Scope(*condition): own for condition, own in by_condition(votes).items()}
+    by_scope = {Scope(*condition): own for condition, own in by_condition(votes).items() if _is_text(condition)}
     known = ledger_hindsight.bodies(connection, db.evidence, by_scope)
     rows = {}
     for scope, own in by_scope.items():
@@ -169,7 +169,9 @@ def _add_evidence(connection: Connection, votes: Sequence[Vote]) -> None:
 
 
 def _add_fixes(connection: Connection, votes: Sequence[FixVote]) -> None:
-    by_scope = {Scope(*condition): own for condition, own in fix_votes_by_condition(votes).items()}
+    by_scope = {
+        Scope(*condition): own for condition, own in fix_votes_by_condition(votes).items() if _is_text(condition)
+    }
     known = ledger_hindsight.bodies(connection, db.fixes, by_scope)
     rows = {}
     for scope, own in by_scope.items():
@@ -184,3 +186,12 @@ def _name(vote: Vote) -> tuple[str, str, str, str, bool]:
 
 def _fix_name(vote: FixVote) -> tuple[str, str, str, str, Fix]:
     return vote.server, vote.tool, vote.env, vote.key, vote.fix
+
+
+def _is_text(condition: Iterable[str]) -> bool:
+    """Whether SQLite can hold it: half an emoji, which a client may cut a value to, is no UTF-8."""
+    try:
+        "".join(condition).encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -292,6 +292,21 @@ def test_an_answer_to_a_question_of_the_dead_server_is_kept_from_the_new_one() -
     assert relay.from_client(line({"id": 9, "result": {}}), 0.0) is PASS
 
 
+def test_a_new_server_that_asks_under_an_old_number_gets_its_answer() -> None:
+    relay = conversation()
+    relay.from_server(line({"id": 0, "method": "elicitation/create"}), 0.0)
+    relay.server_gone(1, "", 0.0)
+    relay.from_server(line({"id": 0, "method": "roots/list"}), 1.0)
+
+    assert relay.from_client(line({"id": 0, "result": {"roots": []}}), 1.0) is PASS
+
+
+def test_a_call_whose_id_is_written_oddly_is_not_held() -> None:
+    relay = conversation(Advisor(before=lambda _: lesson()))
+
+    assert relay.from_client(call_line(1).replace(b'"id": 1', b'"id": 1E2'), 0.0) is PASS
+
+
 def test_a_server_that_died_before_it_said_hello_has_nothing_to_replay() -> None:
     relay = conversation()
     relay.from_client(line({"id": 0, "method": "initialize", "params": {}}), 0.0)

@@ -22,6 +22,14 @@ def test_one_word_per_pattern_and_three_per_task() -> None:
     assert next_task == "hold"
 
 
+def test_tasks_that_take_turns_keep_their_budgets() -> None:
+    voice = speaker()
+
+    said = [voice.judge(call(task), lesson("a"), "hold") for task in ("t1", "t2", "t1", "t2", "t1")]
+
+    assert said == ["hold", "hold", "silent", "silent", "silent"]
+
+
 def test_modes_mute_step_by_step() -> None:
     heard = {
         mode: (

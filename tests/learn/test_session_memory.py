@@ -40,6 +40,15 @@ def brief(lesson: Lesson | None) -> tuple[Condition, str, int, bool] | None:
 EXACT = (Condition.SESSION_EXACT, "", 1, True)
 
 
+def test_a_new_server_begins_with_a_clean_slate() -> None:
+    session = memory()
+    session.seen(call(city="Atlantis"), failed("no such city: Atlantis"))
+
+    session.forget()
+
+    assert session.lookup(call(city="Atlantis")) is None
+
+
 def test_the_call_that_just_failed_is_loud_at_once() -> None:
     session = memory()
     session.seen(call(city="Atlantis"), failed("boom", Kind.OTHER))
@@ -213,8 +222,8 @@ def test_the_oldest_failures_make_room_for_new_ones() -> None:
         session.seen(call(q=number), failed("boom", Kind.OTHER))
     calls = [brief(session.lookup(call(q=number))) for number in (0, 1, 256)]
     for number in range(256):
-        session.seen(call(f"tool-{number}"), failed("boom", Kind.OTHER))
-    tools = [brief(session.lookup(each)) for each in (call(q=256), call("tool-0"), call("tool-255"))]
+        session.seen(call(f"tool-{number}", q=1), failed("boom", Kind.OTHER))
+    tools = [brief(session.lookup(each)) for each in (call(q=256), call("tool-0", q=1), call("tool-255", q=1))]
 
     assert calls == [None, EXACT, EXACT]
     assert tools == [None, EXACT, EXACT]

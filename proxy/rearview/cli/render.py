@@ -27,11 +27,11 @@ class Output(NamedTuple):
 
     def data(self, value: Mapping[str, Any] | Sequence[Any]) -> None:
         """Print one JSON document."""
-        print(json.dumps(value, indent=2, ensure_ascii=False))
+        print(_printable(json.dumps(value, indent=2, ensure_ascii=False)))
 
     def record(self, value: Mapping[str, Any]) -> None:
         """Print one JSON document on one line, for what goes on and on."""
-        print(json.dumps(value, ensure_ascii=False), flush=True)
+        print(_printable(json.dumps(value, ensure_ascii=False)), flush=True)
 
     def line(self, text: str = "", style: str = "") -> None:
         """Print one paragraph; `style` is rich's and shows on a terminal only."""
@@ -87,8 +87,16 @@ def when(at: float, now: float) -> str:
 
 
 def clock(at: float) -> str:
-    """Local date and time."""
-    return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    """Local date and time; a question mark for a time that no calendar has."""
+    try:
+        return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError, OSError):
+        return "?"
+
+
+def _printable(text: str) -> str:
+    """Half an emoji in an argument can't be printed as it is."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _console() -> "Console":

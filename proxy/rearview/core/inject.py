@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 from rearview.core.jsonspan import locate
@@ -31,7 +32,8 @@ def held_result(message_id: Any, text: str, *, modern: bool, meta: Mapping[str, 
 def error_answer(message_id: Any, text: str, data: Mapping[str, Any]) -> bytes:
     """Return a JSON-RPC error for a request that can't be answered any more."""
     error = {"code": SERVER_GONE, "message": text, "data": dict(data)}
-    return encode({"jsonrpc": "2.0", "id": message_id, "error": error})
+    known = None if isinstance(message_id, float) and not isfinite(message_id) else message_id
+    return encode({"jsonrpc": "2.0", "id": known, "error": error})
 
 
 def encode(body: JsonObject) -> bytes:

@@ -99,7 +99,9 @@ class Session:
             key = id_key(message_id)
         if method == "tools/call":
             desk = (self._parts or self.wake())[0]
-            call = desk.request(key, message_id, body, len(line), now, self._pending if alone else None)
+            # An answer of ours must bear the very id; for one that is written oddly (1E2) there is none.
+            plain = alone and type(message_id) is not float
+            call = desk.request(key, message_id, body, len(line), now, self._pending if plain else None)
             if isinstance(call, bytes):
                 return Answer(call)
             self._pending[key] = call or Pending(message_id, method)
@@ -146,7 +148,10 @@ class Session:
             return PASS
         if "method" in body:
             if "id" in body:
-                self._asked.add(id_key(exact_id(line, body["id"])))
+                key = id_key(exact_id(line, body["id"]))
+                self._asked.add(key)
+                # A new server counts its questions from the start again; from now on the answer is meant for it.
+                self._stale.discard(key)
             return PASS
         return self._answered(body, line, now, True)
 

@@ -9,6 +9,7 @@ from rearview_interceptors.api import Call, Channel, Kind, Lesson
 Mode = Literal["observe", "hint", "hold"]
 
 HELD_LIMIT = 256
+TASKS_LIMIT = 64
 HELD_SECONDS = 1800.0
 NEVER_HELD = frozenset({Kind.TRANSIENT, Kind.RATE_LIMITED})
 """The advice for these is to wait, and a held call would only cost another turn."""
@@ -24,27 +25,30 @@ class Speaker:
         self._control_share = control_share
         self._budget = budget
         self._mode_for = mode_for
-        self._task = ""
-        self._words = 0
-        self._patterns: set[str] = set()
+        self._patterns: OrderedDict[str, set[str]] = OrderedDict()
         self.held: OrderedDict[tuple[str, bytes], tuple[str, float]] = OrderedDict()
         self._released: OrderedDict[tuple[str, bytes], float] = OrderedDict()
 
     def judge(self, call: Call, lesson: Lesson, wanted: Literal["hold", "hint"]) -> Channel:
         """Return the channel that `lesson` gets for `call`, and take it off the budget if that is `wanted`."""
-        if call.task != self._task:
-            self._task, self._words = call.task, 0
-            self._patterns.clear()
+        patterns = self._spoken_in(call.task)
         mode = self._mode_for(call.tool)
         if mode == "observe" or (wanted == "hold" and not self._holdable(call, lesson, mode)):
             return "silent"
         if self._in_control(call.task, lesson.id):
             return "control"
-        if lesson.id in self._patterns or self._words >= self._budget:
+        if lesson.id in patterns or len(patterns) >= self._budget:
             return "silent"
-        self._patterns.add(lesson.id)
-        self._words += 1
+        patterns.add(lesson.id)
         return wanted
+
+    def _spoken_in(self, task: str) -> set[str]:
+        """Return the patterns that were spoken of in a task. Tasks may take turns: a client has several agents."""
+        patterns = self._patterns.setdefault(task, set())
+        self._patterns.move_to_end(task)
+        if len(self._patterns) > TASKS_LIMIT:
+            self._patterns.popitem(last=False)
+        return patterns
 
     def hold(self, call: Call, lesson: Lesson) -> None:
         """Remember that `call` was held, so that its identical repeat goes through."""

@@ -39,6 +39,10 @@ class SessionMemory:
         elif reply.grade in FAILED:
             self._failed(call, reply)
 
+    def forget(self) -> None:
+        """The server, or the conversation, is a new one: what failed before may work now."""
+        self.tools.clear()
+
     def lookup(self, call: Call) -> Lesson | None:
         """Return what this session says against a call that is about to be made."""
         tool = self.tools.get(call.tool)

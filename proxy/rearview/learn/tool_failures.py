@@ -10,7 +10,7 @@ from rearview.learn.facets import Facets
 from rearview.learn.matching import Matcher
 from rearview.learn.model import ScopedLesson
 from rearview.learn.template import template_of
-from rearview_interceptors.api import Call, Condition, Kind, Lesson, Reply
+from rearview_interceptors.api import Call, Condition, Grade, Kind, Lesson, Reply
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -31,11 +31,12 @@ _ONLY_THE_SAME_CALL = _NOT_FORESEEABLE | {Kind.EMPTY}
 
 
 class _Failures:
-    """How often something failed, why, and when last."""
+    """How often something failed, why, and when last; `certain` if any of it was more than a text that reads so."""
 
-    __slots__ = ("at", "kind", "number")
+    __slots__ = ("at", "certain", "kind", "number")
 
     def __init__(self) -> None:
+        self.certain = False
         self.number = 0
         self.kind = Kind.OTHER
         self.at = 0.0
@@ -66,7 +67,9 @@ class ToolFailures:
         if known is not None and call.at - known.at <= KEEP_SECONDS:
             key = f"{Condition.EXACT}:{call.digest.hex()}"
             ident = _ident("exact", call.tool, key)
-            loud = known.kind is not Kind.EMPTY
+            # Without arguments nothing in it can be wrong, and what only reads like a failure may be a success.
+            unclear = not call.arguments or not known.certain
+            loud = known.kind is not Kind.EMPTY and (known.number >= LOUD_FAILURES or not unclear)
             return _lesson(ident, Condition.SESSION_EXACT, key, known.kind, known.number, _EXACT_SCORE, loud=loud)
         return self._by_name(call)
 
@@ -86,7 +89,9 @@ class ToolFailures:
         recent(self._loops, template_of(reply.text, call.arguments), _Failures, MAX_LOOPS).add(kind, call.at)
         if kind in _NOT_FORESEEABLE:
             return
-        recent(self._exact, call.digest, _Failures, MAX_DIGESTS).add(kind, call.at)
+        failures = recent(self._exact, call.digest, _Failures, MAX_DIGESTS)
+        failures.add(kind, call.at)
+        failures.certain |= reply.grade is not Grade.SOFT
         if kind in _ONLY_THE_SAME_CALL:
             return
         for key in named_by(reply.text, Facets(call.arguments), kind):
