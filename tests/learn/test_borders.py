@@ -161,7 +161,7 @@ def test_one_success_outside_takes_the_border_away(when: int) -> None:
 
 def test_a_border_that_differs_from_task_to_task_is_none() -> None:
     lived = [
-        task(n, call("read", {"path": path}, f"outside allowed directories: {path} not in /work/{n}"))
+        task(n, call("read", {"path": path}, f"outside allowed directories: {path} not in /jobs/{n}"))
         for n, path in enumerate(SCATTERED)
     ]
 
