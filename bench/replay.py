@@ -21,7 +21,8 @@ from rearview.learn.fixes import fix_votes_by_condition, fixes_of, merge_fixes
 from rearview.learn.kinds import kind_of
 from rearview.learn.lessonset import Options, lessons_of
 from rearview.learn.model import CallRecord, ScopedLesson, Trajectory
-from rearview.learn.reliability import Cell, Table, default_table, outcomes_of
+from rearview.learn.outcomes import outcomes_of
+from rearview.learn.reliability import Cell, Table, default_table
 from rearview.learn.steps import Step
 from rearview_interceptors.api import Fix, Grade
 

@@ -1,4 +1,4 @@
-"""The maintained table of what a secret looks like; `redact` applies it.
+"""The maintained table of what a secret looks like; `redact_text` applies it.
 
 To add a kind: one rule with a stable name, literal anchors, and a pattern; then plant one in the tests' list.
 """
@@ -11,8 +11,8 @@ class Rule(NamedTuple):
     """Hides group 1 of `pattern` (all of it, if there is no group) in a text that contains one of `anchors`.
 
     Anchors of `TOKEN_RULES` are as they stand in the text, all others lower case, for a lowered text. No rule is tried
-    on a text that `redact.suspicious` calls clean, so what is shorter than `RUN_LENGTH` token characters needs a stem
-    there. Patterns are compiled when they are first needed: all of them together would cost 50 ms at every start.
+    on a text that `redact_text.suspicious` calls clean, so what is shorter than `RUN_LENGTH` token characters needs a
+    stem there. Patterns are compiled when they are first needed: all of them together would cost 50 ms at every start.
     """
 
     name: str
@@ -22,7 +22,7 @@ class Rule(NamedTuple):
 
 RUN_LENGTH = 16
 STEMS = ("tokn", "ky", "pss", "scrt", "crd", "uth", "cook", "sssn", "pwd")
-"""What is left of token, key, pass, secret, cred, auth, cookie, session and pwd without `redact._FLESH`."""
+"""What is left of token, key, pass, secret, cred, auth, cookie, session and pwd without `redact_text._FLESH`."""
 
 
 def _rule(name: str, anchors: str, pattern: str) -> Rule:

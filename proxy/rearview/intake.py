@@ -125,6 +125,7 @@ class Intake:
         )
 
     def _forget(self, names: set[str]) -> None:
+        self._unread_since = {name: since for name, since in self._unread_since.items() if name in names}
         gone = self._offsets.keys() - names
         if gone:
             with self._ledger.writing() as connection:

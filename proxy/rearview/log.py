@@ -1,4 +1,4 @@
-"""Where events go: the learner's log file as JSON lines, a command's standard error, and the relay's few reports.
+"""Where events go: the learner's log file as JSON lines, and the relay's few reports on standard error.
 
 The relay's part imports nothing that it has not imported anyway; `structlog` is loaded only by those who log.
 """
@@ -6,7 +6,6 @@ The relay's part imports nothing that it has not imported anyway; `structlog` is
 import json
 import os
 import select
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -73,14 +72,6 @@ def learner_log(target: LogFile) -> Any:
     import structlog  # only the learner pays for it
 
     return structlog.wrap_logger(target, processors=_processors(), wrapper_class=structlog.BoundLogger, pid=os.getpid())
-
-
-def command_log() -> Any:
-    """Return a structlog logger that writes JSON lines to standard error."""
-    import structlog  # as above
-
-    target = structlog.PrintLogger(sys.stderr)
-    return structlog.wrap_logger(target, processors=_processors(), wrapper_class=structlog.BoundLogger)
 
 
 def _processors() -> list[Any]:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from rearview.config import Config
+from rearview.config import Config, JournalOptions
 from rearview.log import report as to_stderr
 from rearview.store.background import ensure_learner
 from rearview.store.journal import Journal, Limits
@@ -62,13 +62,6 @@ class Recorder:
             clock=time.time,
             unix_minus_monotonic=time.time() - time.monotonic(),
         )
-        options = config.journal
-        limits = Limits(
-            max_file_bytes=options.max_file_mb * 2**20,
-            max_total_bytes=options.max_total_mb * 2**20,
-            retention_days=options.retention_days,
-            queue_records=options.queue_records,
-        )
         name = (relay, os.getpid(), started)
         self._journal: Journal | None = None
         if state is not None:
@@ -76,7 +69,7 @@ class Recorder:
                 state.journal,
                 name,
                 self._encode,
-                limits=limits,
+                limits=_limits_of(config.journal),
                 report=self.report,
                 opening=Opening(),
                 on_idle=self._start_learner,
@@ -113,8 +106,10 @@ class Recorder:
         except OSError:
             return
         with suppress(OSError):
-            if os.fstat(handle).st_size < PROBLEMS_LIMIT_BYTES:
-                os.write(handle, line.encode("utf-8", "replace") + b"\n")
+            if os.fstat(handle).st_size >= PROBLEMS_LIMIT_BYTES:
+                # What is wrong now says more than what once was.
+                os.ftruncate(handle, 0)
+            os.write(handle, line.encode("utf-8", "replace") + b"\n")
         os.close(handle)
 
     def close(self) -> None:
@@ -129,7 +124,7 @@ class Recorder:
             self._journal.put(item, 1024)
 
     def _encode(self, item: Any) -> bytes | None:
-        """Runs on the journal's thread, which is the place for whatever may take a moment."""
+        """Return the line of an item, on the journal's thread; that is the place for whatever may take a moment."""
         line = self._encoder(item)
         if type(item) is tuple:
             self._calls += 1
@@ -141,6 +136,15 @@ class Recorder:
         """Start the learner when nothing else happens: its own start takes a second of a processor."""
         if self._learner and self._calls and self._state is not None:
             ensure_learner(self._state, self._config_path)
+
+
+def _limits_of(options: JournalOptions) -> Limits:
+    return Limits(
+        max_file_bytes=options.max_file_mb * 2**20,
+        max_total_bytes=options.max_total_mb * 2**20,
+        retention_days=options.retention_days,
+        queue_records=options.queue_records,
+    )
 
 
 def _forgotten(item: Finished, size: int) -> None:

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from fixtures.tasks import call
 from rearview.learn.counts import Evidence
+from rearview.learn.outcomes import outcomes_of
 from rearview.learn.reliability import (
     Table,
     base_rate,
     cell_of,
     default_table,
-    outcomes_of,
     table_from_json,
     table_to_json,
     type_of,

@@ -91,12 +91,15 @@ def test_a_forgotten_lesson_is_gone_with_its_evidence_and_what_it_was_about(ledg
     with ledger.writing() as connection:
         scope = Scope(OWNER, "files", "read", "", "value:path=x")
         ledger_hindsight.put_bodies(connection, db.evidence, {scope: (NOW, "{}")})
+        ledger_hindsight.put_bodies(connection, db.fixes, {scope: (NOW, "[]")})
 
     forgotten = ledger.forget(OWNER, lesson().lesson.id), ledger.forget(OWNER, lesson().lesson.id)
     publish(ledger, state)
 
     with ledger.reading() as connection:
         left = connection.exec_driver_sql("SELECT key, body, state FROM lessons").all()
+        fixes = connection.exec_driver_sql("SELECT count(*) FROM fixes").scalar()
+    assert fixes == 0
     assert forgotten == (True, False)
     assert (ledger.counts(OWNER).conditions, ledger.lessons(OWNER), spoken(state)) == (0, [], [])
     assert [tuple(row) for row in left] == [("", "{}", "forgotten")]

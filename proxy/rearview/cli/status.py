@@ -111,8 +111,9 @@ def _print_relays(output: Output, relays: Sequence[Relay], now: float) -> None:
 
 def _print_said(output: Output, said: Mapping[str, Mapping[str, int]]) -> None:
     rows = [
-        (CHANNELS.get(channel, channel), numbers["times"], numbers["changed"], numbers["then_worked"])
-        for channel, numbers in sorted(said.items(), key=lambda item: list(CHANNELS).index(item[0]))
+        (words, said[channel]["times"], said[channel]["changed"], said[channel]["then_worked"])
+        for channel, words in CHANNELS.items()
+        if channel in said
     ]
     output.table(("what was said", "times", "call changed", "then worked"), rows, title="Said")
     saved = said.get("hold", {}).get("then_worked", 0)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 from rearview.learn.conditions import field_of, parse
 from rearview.learn.model import CallRecord, Trajectory
@@ -14,9 +14,7 @@ MAX_DISTANCE = 5
 MAX_FIXES_KEPT = 40
 MIN_CALL_FIRST = 2
 
-_ACTIONS: frozenset[str] = frozenset(
-    {"rename", "add", "drop", "convert", "prefix", "known_name", "type", "call_first", "wait"}
-)
+_ACTIONS: frozenset[str] = frozenset(get_args(FixAction))
 _ORDER: tuple[FixAction, ...] = (
     "rename", "type", "prefix", "convert", "add", "drop", "known_name", "call_first", "wait",
 )  # fmt: skip

@@ -10,7 +10,7 @@ and `seq` together identify a record for ever) and `at` (Unix time in seconds).
 | tools  | a tools/list answer passed        | server, tools: [{name, input_schema, output_schema, read_only}] |
 | call   | an exchange is over, or was held  | the fields of `CallRecord` |
 | boot   | the server died and was restarted | server, exit_code |
-| end    | the relay ends                    | dropped (records lost to a full queue) |
+| end    | the relay ends                    | dropped (records lost), evaluated (calls that lessons were tried on) |
 """
 
 from collections.abc import Mapping

@@ -6,7 +6,6 @@ from rearview.learn.counts import Evidence
 from rearview.learn.reliability import Cell, base_rate, cell_of
 from rearview.learn.steps import Step
 
-# As the condition with the best chance of a type would be the one to speak, it alone is judged.
 _PRIOR_FAILED, _PRIOR_MET = 0.1, 0.6
 
 
@@ -22,6 +21,7 @@ def outcomes_of(
     for (env, key), evidence in known.items():
         if evidence.failed and (not env or env in step.record.env):
             failing.setdefault(key, []).append(evidence)
+    # As the condition with the best chance of a type would be the one to speak, it alone is judged.
     best: dict[str, tuple[float, Cell]] = {}
     for key in step.met(failing):
         for evidence in failing[key]:

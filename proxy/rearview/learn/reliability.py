@@ -8,7 +8,6 @@ from rearview.learn.conditions import parse
 from rearview.learn.counts import Evidence
 from rearview.learn.outside import OUTSIDE
 from rearview.learn.reliability_data import LEARNED
-from rearview.learn.steps import Step
 from rearview_interceptors.api import Condition
 
 PRIOR_MEAN = 0.15
@@ -135,27 +134,6 @@ def _count(failed: int) -> str:
 
 def _bucket(value: float, limits: tuple[tuple[float, str], ...], last: str) -> str:
     return next((name for limit, name in limits if value < limit), last)
-
-
-def outcomes_of(
-    step: Step, rows: Mapping[tuple[str, str], Evidence], now: float, half_life_days: float
-) -> list[tuple[Cell, bool]]:
-    """What one call teaches a table: the cell of the best condition of each type that it met, and whether it failed.
-
-    `rows` is the evidence of the call's tool by environment and key, from before the call's own trajectory.
-    """
-    base = base_rate(rows.get(("", "tool:")))
-    failing = {key: (env, known) for (env, key), known in rows.items() if known.failed}
-    best: dict[str, tuple[float, Cell]] = {}
-    for key in step.met(failing):
-        env, evidence = failing[key]
-        if env and env not in step.record.env:
-            continue
-        cell = cell_of(key, evidence, base, now, half_life_days)
-        rank = (evidence.failed + 0.1) / (evidence.failed + evidence.good + 0.6)
-        if cell[1] != "gone" and (cell[0] not in best or rank > best[cell[0]][0]):
-            best[cell[0]] = (rank, cell)
-    return [(cell, step.failed) for _, cell in best.values()]
 
 
 def base_rate(tool: Evidence | None) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, case, func, select, update
+from sqlalchemy import Connection, Row, Table, and_, case, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
 from rearview.learn.evidence import lesson_id
@@ -83,11 +83,12 @@ def set_muted(connection: Connection, owner: str, lesson: str, *, muted: bool, n
 
 
 def forget(connection: Connection, owner: str, lesson: str, now: float) -> bool:
-    """Delete a lesson with its evidence; only new failures can bring it back. False if there is none of that id."""
+    """Delete a lesson with its evidence and fixes; only new failures can bring it back. False if there is none."""
     row = connection.execute(select(db.lessons).where(db.lessons.c.owner == owner, db.lessons.c.id == lesson)).first()
     if row is None or row.state == "forgotten":
         return False
-    connection.execute(db.evidence.delete().where(*_same_condition(row)))
+    for table in (db.evidence, db.fixes):
+        connection.execute(table.delete().where(*_same_condition(table, row)))
     # What is left only says that it was forgotten, not what it was about.
     blank = {"key": "", "env": "", "body": "{}", "state": "forgotten", "changed_at": now}
     connection.execute(update(db.lessons).where(db.lessons.c.owner == owner, db.lessons.c.id == lesson).values(**blank))
@@ -181,8 +182,8 @@ def _set_state(connection: Connection, owner: str, lesson: str, state: str, now:
     connection.execute(update(db.lessons).where(*which).values(state=state, changed_at=now))
 
 
-def _same_condition(row: Row[Any]) -> list[Any]:
-    return [db.evidence.c[name] == getattr(row, name) for name in ("owner", "server", "tool", "env", "key")]
+def _same_condition(table: Table, row: Row[Any]) -> list[Any]:
+    return [table.c[name] == getattr(row, name) for name in ("owner", "server", "tool", "env", "key")]
 
 
 def _effects(connection: Connection, owner: str) -> dict[str, dict[str, dict[str, int]]]:

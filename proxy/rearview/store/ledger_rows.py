@@ -3,12 +3,12 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, get_args
 
 from sqlalchemy import Row
 
 from rearview.learn.model import CallRecord, ScopedLesson, ToolSchema
-from rearview_interceptors.api import Condition, Fix, Grade, Kind, Lesson, Said
+from rearview_interceptors.api import Condition, Fix, FixAction, Grade, Kind, Lesson, Said
 
 
 def row_of(call: CallRecord) -> dict[str, Any]:
@@ -103,8 +103,7 @@ def scoped_of(row: Row[Any]) -> ScopedLesson | None:
 
 
 def _fix(body: Mapping[str, Any]) -> Fix:
-    actions = ("rename", "add", "drop", "convert", "prefix", "known_name", "type", "call_first", "wait")
-    if body["action"] not in actions:
+    if body["action"] not in get_args(FixAction):
         message = "not a lesson: an unknown fix"
         raise ValueError(message)
     return Fix(body["action"], _text(body.get("field", "")), _text(body.get("to", "")), _whole(body["trajectories"]))

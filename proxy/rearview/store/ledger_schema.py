@@ -1,6 +1,7 @@
 """The tables of the ledger as queries see them; `migrations` makes them, and a test compares the two.
 
-Every table that holds what somebody did has an `owner`, and every query filters by it. Nested values are JSON text.
+Every table that holds what somebody did has an `owner`, and every query whose answer a person sees filters by it.
+Nested values are JSON text.
 """
 
 from sqlalchemy import Column, Float, Integer, MetaData, Table, Text
