@@ -11,6 +11,7 @@ from rearview.core.session import Session
 from rearview.core.speaking import Mode, Speaker
 from rearview.core.task import TaskClock
 from rearview.learn.failure import outcome_of
+from rearview.learn.openings import quote_opens_plainly
 from rearview_interceptors import Call, Condition, Hint, Hold, Interceptor, Kind, Lesson, Reply, Said
 from rearview_interceptors.chain import Chain
 
@@ -82,13 +83,14 @@ def conversation(
     control_share: float = 0.0,
     budget: int = 3,
     mode: Mode = "hold",
+    may_wait: bool = False,
 ) -> Session:
     desk = CallDesk(
         "files",
         Chain([advisor] if advisor else [], lambda: 0.0, lambda *_: None),
         Speaker(control_share=control_share, budget=budget, mode_for=lambda _: mode),
         voice=PlainWords(),
-        reading=Reading(plain_digest, outcome_of, TaskClock("t", 300.0), slim),
+        reading=Reading(plain_digest, outcome_of, quote_opens_plainly, lambda: may_wait, TaskClock("t", 300.0), slim),
         tools={},
     )
     return Session(lambda: (desk, notes or Notes()))

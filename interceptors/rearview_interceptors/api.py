@@ -4,11 +4,13 @@
 third of a frozen dataclass to create. Everything else is a frozen dataclass.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple
 
+TEXT_LIMIT_CHARS = 4000
 JsonId = str | int | float | bool | None
 
 
@@ -82,18 +84,31 @@ class Call(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The outcome of a call. `text` is its first text block, or its error message, at most 4,000 characters of it."""
+    """The outcome of a call. `quote` is what `text` is made of: itself, or the inside of a JSON string of the wire."""
 
     grade: Grade
     kind: Kind | None
-    text: str
+    quote: str | bytes
     size: int
     took_s: float
+
+    @property
+    def text(self) -> str:
+        """Its first text block, or its error message, at most 4,000 characters of it; decoded anew at each asking."""
+        quote = self.quote
+        return quote if isinstance(quote, str) else _unquoted(quote)[:TEXT_LIMIT_CHARS]
 
     @property
     def failed(self) -> bool:
         """Whether the grade is one of `FAILED`."""
         return self.grade in FAILED
+
+
+def _unquoted(inside: bytes) -> str:
+    try:
+        return str(json.loads(b'"%b"' % inside, strict=False))
+    except ValueError:
+        return inside.decode("utf-8", "replace")
 
 
 FAILED = frozenset({Grade.SOFT, Grade.FLAGGED, Grade.HARD})

@@ -17,13 +17,14 @@ import orjson
 from rearview.config import Capture as CaptureOptions
 from rearview.config import Config, Warn, load
 from rearview.core.calls import CallDesk, Reading
-from rearview.core.session import Observer
+from rearview.core.meeting import Observer
 from rearview.core.speaking import Speaker
 from rearview.core.task import TaskClock
 from rearview.errors import ConfigError, StoreError
 from rearview.learn.blake2 import blake2b
 from rearview.learn.failure import outcome_of
 from rearview.learn.knowledge import Knowledge
+from rearview.learn.openings import quote_opens_plainly
 from rearview.log import report
 from rearview.recorder import Recorder
 from rearview.store.lessons import LessonsFile
@@ -96,6 +97,8 @@ def build(
         reading=Reading(
             _digester(state),
             outcome_of,
+            quote_opens_plainly,
+            lambda: not knowledge.memory.tools,
             TaskClock(f"{os.getppid()}-{os.getpid()}-{time.time():.0f}", config.tasks.idle_gap_s),
             slim,
         ),

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from fixtures.result_texts import FAILURES, SUCCESSES
 from rearview.learn.failure import kind_of, outcome_of
+from rearview.learn.openings import opens_plainly, quote_opens_plainly
 from rearview_interceptors.api import FAILED, Grade, Kind
 
 WIRE = Path(__file__).parent.parent / "fixtures" / "wire"
@@ -253,3 +254,33 @@ def test_the_relay_can_import_it_cheaply() -> None:
 
     assert [name for name in shown.stdout.split() if not name.startswith("rearview")] == []
     assert not {"rearview.learn.words", "rearview.learn.template"} & set(shown.stdout.split())
+
+
+OPENING_WORDS = (
+    "Error",
+    "FAILED",
+    "not found",
+    "No such file",
+    "exception",
+    "output:",
+    "cannot",
+    "  no ",
+    "[",
+    "4",
+    "é",
+    "\n",
+    "\t",
+    '"',
+)
+
+
+@given(st.lists(st.sampled_from(OPENING_WORDS) | st.text(max_size=40), max_size=8).map("".join), st.booleans())
+def test_a_text_that_is_clear_in_its_quotes_is_clear_without_them(text: str, ascii_only: bool) -> None:
+    quote = json.dumps(text, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")[1:-1]
+
+    assert opens_plainly(text) or not quote_opens_plainly(quote)
+
+
+@pytest.mark.parametrize("text", ["Wrote 12 lines to a.txt", "t0001", "The first\nThe second", "", "user 7 is fine"])
+def test_usual_texts_are_clear_in_their_quotes(text: str) -> None:
+    assert quote_opens_plainly(json.dumps(text).encode()[1:-1])

@@ -11,7 +11,7 @@ from rearview.transports.child import Child, CommandError, start
 if TYPE_CHECKING:
     from rearview.app import Relay
     from rearview.core.calls import CallDesk
-    from rearview.core.session import Observer
+    from rearview.core.meeting import Observer
 
 USAGE_ERROR = 2
 SWITCH_SECONDS = 0.0005

@@ -1,36 +1,21 @@
 """One conversation between a client and a server: bytes in, decisions out."""
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from rearview.core.actions import NOISE, PASS, SWALLOW, Answer, FromClient, FromServer, Replace
+from rearview.core.envelope import ANSWER_BYTES, Envelope
 from rearview.core.inflight import Pending
 from rearview.core.inject import HINT_LIMIT_BYTES, error_answer
+from rearview.core.meeting import Meeting, Parts, as_mapping
 from rearview.core.message import JsonObject, exact_id, id_key, look, look_at_batch, may_be_message
 from rearview.core.restart import Handshake
 
 if TYPE_CHECKING:
-    from rearview.core.calls import CallDesk
     from rearview_interceptors.api import Call
 
 LOOK_FIRST_BYTES = HINT_LIMIT_BYTES
 """Longer lines of the server are forwarded first and looked at afterwards: they never get a hint."""
-
-
-class Observer(Protocol):
-    """Is told what a session learns about its server. Must not raise."""
-
-    def on_server(self, client: Mapping[str, Any], server: Mapping[str, Any]) -> None:
-        """Both sides have named themselves: `clientInfo` and `serverInfo`."""
-        ...
-
-    def on_tools(self, tools: list[Any]) -> None:
-        """A `tools/list` answer has passed, or one page of it."""
-        ...
-
-    def on_restart(self, exit_code: int) -> None:
-        """The server, started again after it had ended with `exit_code`, has given its first answer."""
-        ...
 
 
 class Session:
@@ -43,38 +28,28 @@ class Session:
     all that takes longer than a server's `initialize`. `later` has the large lines that were forwarded first.
     """
 
-    def __init__(self, load: "Callable[[], tuple[CallDesk, Observer]]") -> None:
+    def __init__(self, load: Callable[[], Parts]) -> None:
         self._load = load
-        self._parts: tuple[CallDesk, Observer] | None = None
-        self._introduced: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
-        self._listed: list[list[Any]] = []
+        self._parts: Parts | None = None
         self._pending: dict[Any, Pending | Call] = {}
         self._asked: set[Any] = set()
         self._stale: set[Any] = set()
         self.later: list[bytes] = []
         self._handshake = Handshake()
-        self._client: Mapping[str, Any] = {}
+        self._envelope = Envelope()
+        self._meeting = Meeting()
 
     @property
     def waiting(self) -> int:
         """How many requests of the client have no answer yet."""
         return len(self._pending)
 
-    def wake(self) -> "tuple[CallDesk, Observer]":
+    def wake(self) -> Parts:
         """Load what judges and watches, unless it is there; tell it what has been seen so far."""
         if self._parts is None:
-            self._parts = desk, observer = self._load()
-            if self._introduced is not None:
-                observer.on_server(*self._introduced)
-            for tools in self._listed:
-                self._show(tools, desk, observer)
-            self._listed.clear()
+            self._parts = self._load()
+            self._meeting.join(self._parts)
         return self._parts
-
-    @staticmethod
-    def _show(tools: list[Any], desk: "CallDesk", observer: Observer) -> None:
-        desk.learn_tools(tools)
-        observer.on_tools(tools)
 
     def from_client(self, line: bytes, now: float) -> FromClient:
         """Decide about a line of the client. `now` is a monotonic clock in seconds."""
@@ -83,7 +58,15 @@ class Session:
             for part in look_at_batch(line):
                 self._note(part, line, now, False)
             return PASS
-        return self._note(body, line, now, True)
+        key = body.get("id")
+        if body.get("method") != "tools/call" or (type(key) is not int and type(key) is not str):
+            return self._note(body, line, now, True)
+        # The usual case, without detours.
+        call = (self._parts or self.wake())[0].request(key, key, body, len(line), now, self._pending)
+        if isinstance(call, bytes):
+            return Answer(call)
+        self._pending[key] = call or Pending(key, "tools/call")
+        return PASS
 
     def _note(self, body: JsonObject, line: bytes, now: float, alone: bool) -> FromClient:
         method = body.get("method")
@@ -108,7 +91,7 @@ class Session:
             return PASS
         if method == "initialize" and alone:
             self._handshake.start(line)
-            self._client = _mapping(_mapping(body.get("params")).get("clientInfo"))
+            self._meeting.asked(body)
         self._pending[key] = Pending(message_id, method)
         return PASS
 
@@ -116,7 +99,7 @@ class Session:
         if method == "notifications/initialized":
             self._handshake.initialized(line)
         elif method == "notifications/cancelled":
-            key = id_key(_mapping(body.get("params")).get("requestId"))
+            key = id_key(as_mapping(body.get("params")).get("requestId"))
             call = self._pending.get(key)
             if call is not None and not isinstance(call, Pending):
                 # Whatever the server may still answer is no outcome of the call.
@@ -135,12 +118,17 @@ class Session:
 
     def from_server(self, line: bytes, now: float, *, late: bool = False) -> FromServer:
         """Decide about a line of the server; `late` is for `catch_up`."""
-        if line[:1] != b"{" and not may_be_message(line):
-            return NOISE
-        if len(line) > LOOK_FIRST_BYTES and not late and not self._handshake.waiting:
+        size = len(line)
+        if size <= ANSWER_BYTES and self._parts is not None:
+            plain = self._envelope.open(line)
+            if plain is not None and self._is_over(plain, size, now):
+                return PASS
+        if size > LOOK_FIRST_BYTES and not late and not self._handshake.waiting and may_be_message(line):
             self.later.append(line)
             return PASS
         body = look(line)
+        if body is None and not may_be_message(line):
+            return NOISE
         if body is None:
             for part in look_at_batch(line):
                 if "method" not in part:
@@ -154,6 +142,27 @@ class Session:
                 self._stale.discard(key)
             return PASS
         return self._answered(body, line, now, True)
+
+    def _is_over(self, plain: tuple[Any, bytes], size: int, now: float) -> bool:
+        """Finish the call that a plain answer belongs to; false if the answer has to be decoded after all."""
+        key, quote = plain
+        call = self._pending.get(key)
+        desk = (self._parts or self.wake())[0]
+        if call is None or isinstance(call, Pending) or not desk.is_plain(quote):
+            return False
+        del self._pending[key]
+        desk.succeeded(key, call, quote, size, now)
+        return True
+
+    @property
+    def unsettled(self) -> bool:
+        """Whether there are finished calls that nobody has been told of: see `settle`."""
+        return self._parts is not None and self._parts[0].unsettled
+
+    def settle(self) -> None:
+        """Tell of the finished calls that were kept back. Call it when nothing else happens."""
+        if self._parts is not None:
+            self._parts[0].settle()
 
     def catch_up(self, now: float) -> None:
         """Look at the large lines that were forwarded first. Call it when everything has been written."""
@@ -176,28 +185,17 @@ class Session:
             self._observe(pending.method, body)
             return PASS
         hinted = (self._parts or self.wake())[0].reply(key, pending, body, line, now, alone)
-        return PASS if hinted is None else Replace(hinted)
+        if hinted is not None:
+            return Replace(hinted)
+        self._envelope.learn(line, body)
+        return PASS
 
     def _observe(self, method: str, body: JsonObject) -> None:
         result = body.get("result")
-        if not isinstance(result, dict):
-            return
-        if method == "initialize":
-            self._handshake.finish()
-            self._meet(_mapping(result.get("serverInfo")))
-        elif method == "server/discover":
-            info = _mapping(_mapping(result.get("_meta")).get("io.modelcontextprotocol/serverInfo"))
-            self._meet(info)
-        elif method == "tools/list" and isinstance(result.get("tools"), list):
-            if self._parts is None:
-                self._listed.append(result["tools"])
-            else:
-                self._show(result["tools"], *self._parts)
-
-    def _meet(self, server: Mapping[str, Any]) -> None:
-        self._introduced = (self._client, server)
-        if self._parts is not None:
-            self._parts[1].on_server(self._client, server)
+        if isinstance(result, dict):
+            if method == "initialize":
+                self._handshake.finish()
+            self._meeting.answered(method, result)
 
     def server_gone(self, exit_code: int, stderr_tail: str, now: float) -> list[bytes]:
         """Return an answer for each request in flight. What came from the dead server before counts as it is."""
@@ -212,6 +210,7 @@ class Session:
         self._stale |= self._asked
         self._asked.clear()
         self._handshake.gone(exit_code)
+        self._envelope.forget()
         return answers
 
     def resume(self) -> list[bytes]:
@@ -233,7 +232,4 @@ class Session:
             if not isinstance(pending, Pending):
                 self.wake()[0].unanswered(key, pending, now)
         self._pending.clear()
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
+        self.settle()

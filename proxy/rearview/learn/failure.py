@@ -8,11 +8,10 @@ import orjson
 from rearview.learn.kinds import kind_of
 from rearview.learn.openings import opens_plainly
 from rearview.learn.signs import says_failure, text_fails
-from rearview_interceptors.api import Grade, Kind
+from rearview_interceptors.api import TEXT_LIMIT_CHARS, Grade, Kind
 
 __all__ = ["kind_of", "outcome_of"]
 
-TEXT_LIMIT_CHARS = 4000
 # Looking a member up in its class takes a tenth of the time that a success may take.
 _OK = Grade.OK
 # Request cancelled, and "the user has to visit a page first": the call is not over.
@@ -25,13 +24,19 @@ def outcome_of(body: Mapping[str, Any]) -> tuple[Grade, Kind | None, str]:
     An answer that only looks like an error (an echo of "Error: ...") is graded soft: one reply can't tell.
     """
     result = body.get("result")
-    if type(result) is dict and len(result) == 1 and "error" not in body:
-        # The usual answer is one text and nothing else. Most of them are clear at a glance.
+    if type(result) is dict and "error" not in body:
+        # The usual answer is a text that is clear at a glance, and nothing else that could tell of a failure.
         content = result.get("content")
         if type(content) is list and content and type(content[0]) is dict:
             text = content[0].get("text")
-            if type(text) is str and opens_plainly(text):
-                return _OK, None, text[:TEXT_LIMIT_CHARS]
+            if (
+                type(text) is str
+                and "structuredContent" not in result
+                and result.get("isError") is not True
+                and result.get("resultType", "complete") == "complete"
+                and opens_plainly(text)
+            ):
+                return _OK, None, text if len(text) <= TEXT_LIMIT_CHARS else text[:TEXT_LIMIT_CHARS]
     error = body.get("error")
     if error is not None:
         return _of_error(error)

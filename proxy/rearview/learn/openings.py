@@ -22,6 +22,7 @@ unexpected unhandled unknown unrecognized unsupported url you enoent eacces eper
 econnrefused econnreset etimedout enotfound ebusy erofs epipe esrch
 """
 _STARTERS = frozenset(_STARTING_WORDS.split())
+_OPENINGS = frozenset(word[:2] for word in _STARTERS)
 
 _DECORATION = (
     "\N{CROSS MARK}\N{HEAVY MULTIPLICATION X}\N{NO ENTRY}\N{NO ENTRY SIGN}\N{WARNING SIGN}\N{VARIATION SELECTOR-16}"
@@ -107,7 +108,21 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def opens_plainly(text: str) -> bool:
     """Whether a glance at the first words is enough to say that `text` opens as no error, and is no JSON."""
-    lower = text[:_GLANCE_CHARS].lower()
+    return _is_clear(text[:_GLANCE_CHARS].lower())
+
+
+def quote_opens_plainly(quote: bytes) -> bool:
+    """Say of the inside of a JSON string what `opens_plainly` says of the text; False also when it takes decoding."""
+    head = str(quote[:_GLANCE_CHARS], "latin-1")
+    if "\\" in head:
+        # All escapes but one are two bytes for one character, so this holds as much of the text.
+        head = str(quote[: 2 * _GLANCE_CHARS], "latin-1")
+        if "\\u" in head or "\\" in head.lstrip().partition(" ")[0]:
+            return False
+    return _is_clear(head.lower())
+
+
+def _is_clear(lower: str) -> bool:
     return (
         "error" not in lower
         and "fail" not in lower
@@ -115,10 +130,14 @@ def opens_plainly(text: str) -> bool:
         and "exception" not in lower
         and "output:" not in lower
         and "no such " not in lower
-        and lower[:1] not in _MARKS
         and lower.isascii()
-        and lower.lstrip().partition(" ")[0].rstrip(":.,!\n") not in _STARTERS
+        and (first := lower[:1]) not in _MARKS
+        and ((lower[:2] not in _OPENINGS and first > " ") or not _has_starter(lower))
     )
+
+
+def _has_starter(lower: str) -> bool:
+    return lower.lstrip().partition(" ")[0].rstrip(":.,!\n") in _STARTERS
 
 
 def starts_as_error(text: str) -> bool:

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from rearview.core.task import REF_LIMIT, client_ref
-from rearview.learn.failure import TEXT_LIMIT_CHARS
 from rearview.learn.model import JOURNAL_VERSION
-from rearview_interceptors.api import Call, Reply, Said
+from rearview_interceptors.api import TEXT_LIMIT_CHARS, Call, Reply, Said
 
 Finished = tuple[Call, Reply, Said | None]
 NARROWED = "[redacted:narrow]"

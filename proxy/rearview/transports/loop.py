@@ -17,7 +17,7 @@ WRITABLE = select.POLLOUT
 READ_EVENTS = select.POLLIN | select.POLLHUP | select.POLLERR | select.POLLNVAL
 WRITE_EVENTS = select.POLLOUT | select.POLLHUP | select.POLLERR
 
-HEARTBEAT_SECONDS = 0.4
+HEARTBEAT_MS = 400.0
 TURNS_PER_HEARTBEAT = 256
 """A busy loop never times out; a turn takes some 20 us, and a heart may beat faster than it has to."""
 
@@ -27,7 +27,8 @@ Callback = Callable[[], None]
 class Loop:
     """Runs callbacks of one thread until `stop`. A callback must not block.
 
-    `heartbeat` is called about every `HEARTBEAT_SECONDS`, sooner when nothing else happens. In the usual state there is
+    `heartbeat` is called about every `HEARTBEAT_MS`, sooner when nothing else happens: when that has been so for
+    `nap_ms`, which callbacks may set. In the usual state there is
     no timer, and one turn is one system call and one callback.
     """
 
@@ -39,6 +40,7 @@ class Loop:
         self._order = count()
         self._heartbeat = heartbeat
         self._running = False
+        self.nap_ms = HEARTBEAT_MS
 
     def on_readable(self, fd: int, callback: Callback | None) -> None:
         """Call `callback` whenever `fd` has bytes, has ended or is broken; `None` stops that."""
@@ -75,7 +77,7 @@ class Loop:
         readers, writers, poll = self._readers, self._writers, self._poll.poll
         turns = 0
         while self._running:
-            events = poll(self._timeout_ms() if self._timers else HEARTBEAT_SECONDS * 1000)
+            events = poll(self._timeout_ms() if self._timers else self.nap_ms)
             for fd, event in events:
                 if event & READ_EVENTS and fd in readers:
                     readers[fd]()
@@ -89,7 +91,7 @@ class Loop:
                 self._heartbeat()
 
     def _timeout_ms(self) -> float:
-        return min(HEARTBEAT_SECONDS, max(0.0, self._timers[0][0] - time.monotonic())) * 1000
+        return min(self.nap_ms, max(0.0, self._timers[0][0] - time.monotonic()) * 1000)
 
     def _run_timers(self) -> None:
         now = time.monotonic()

@@ -13,10 +13,10 @@ from rearview.core.session import Session
 from rearview.transports.child import Child, CommandError
 from rearview.transports.ending import LEFTOVER_SECONDS, Ending
 from rearview.transports.judge import Judge, Report
-from rearview.transports.loop import Loop, Signals
+from rearview.transports.loop import HEARTBEAT_MS, Loop, Signals
 from rearview.transports.outbox import Outbox
 from rearview.transports.restarts import Restarts
-from rearview.transports.server import Server, take
+from rearview.transports.server import READ_BYTES, Server
 
 BACKLOG_BYTES = 2**20
 """A direction whose receiver has this much waiting is not read until it has drained."""
@@ -25,6 +25,8 @@ RESUME_SECONDS = 10.0
 LAST_WORDS_SECONDS = 0.3
 WAKE_SECONDS = 0.05
 """After the first answer of the server the session loads the rest of itself, unless a call came first."""
+SETTLE_MS = 50.0
+"""When nothing has come for so long after an answer, what was kept back is settled."""
 FILE_INPUT_SECONDS = 60.0
 """How long a regular file as standard input, which ends at once, waits for the answers to its calls."""
 
@@ -79,14 +81,24 @@ class StdioRelay:
     # client -> server
 
     def _client_readable(self) -> None:
-        data = take(0)
+        try:
+            # `take`, without the call: this happens for every message.
+            data: bytes | None = os.read(0, READ_BYTES)
+        except OSError as error:
+            data = None if isinstance(error, BlockingIOError) else b""
         if not data:
             if data is not None:
                 self._client_ended()
             return
         through = self._judge.of_client(self._client_lines.receive(data))
-        if through:
-            self._forward(through[0] if len(through) == 1 else b"".join(through))
+        server = self._server
+        if server is None or self._waiting or self._session.resuming:
+            if through:
+                self._forward(through)
+        else:
+            server.input.send(through)
+            if server.input.size <= BACKLOG_BYTES and self._to_client.size <= BACKLOG_BYTES:
+                return
         if self._waiting or self._is_crowded() or self._to_client.size > BACKLOG_BYTES:
             self._loop.on_readable(0, None)
 
@@ -139,11 +151,12 @@ class StdioRelay:
     def _from_server(self, lines: list[bytes]) -> None:
         through = self._judge.of_server(lines)
         if through:
-            self._to_client.send(through[0] if len(through) == 1 else b"".join(through))
+            self._to_client.send(through)
             if self._to_client.size > BACKLOG_BYTES and self._server is not None:
                 self._server.pause_output()
         if self._session.later:
             self._judge.catch_up()
+        self._loop.nap_ms = SETTLE_MS
         if not self._woken or self._waiting or not self._client_open:
             self._seldom()
 
@@ -226,7 +239,9 @@ class StdioRelay:
     # the end
 
     def _heartbeat(self) -> None:
-        """Notice a parent that went without closing the pipe, and a child that ended before we listened for it."""
+        """Settle what waits, notice a parent that went without closing the pipe and a child that ended unheard."""
+        self._judge.settle()
+        self._loop.nap_ms = HEARTBEAT_MS
         self._look_at_child()
         if os.getppid() != self._parent:
             self._end()
