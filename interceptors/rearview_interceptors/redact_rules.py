@@ -183,4 +183,7 @@ def _prefix_tree(words: list[str]) -> str:
     return f"(?:{tree})?" if ends else f"(?:{tree})"
 
 
-ANCHORS = _prefix_tree([anchor for rule in TOKEN_RULES for anchor in rule.anchors])
+_ALL_ANCHORS = [anchor for rule in TOKEN_RULES for anchor in rule.anchors]
+ANCHORS = _prefix_tree(_ALL_ANCHORS)
+PLAIN_ANCHORS = tuple(anchor for anchor in _ALL_ANCHORS if anchor.isalnum() and anchor.islower())
+"""Those that can stand amid lower case letters and digits."""

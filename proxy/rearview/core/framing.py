@@ -1,5 +1,6 @@
 """Cuts a byte stream into lines."""
 
+SHORT_BYTES = 8192
 LINE_LIMIT_BYTES = 64 * 2**20
 
 
@@ -26,9 +27,9 @@ class LineSplitter:
         A line that outgrew the limit comes in `Piece`s: what was collected of it, and then whatever arrives.
         """
         parts = self._parts
-        if not parts and not self._overlong and not data.partition(b"\n")[2] and data[-1:] == b"\n":
-            # The usual case, one whole line, with the one search that costs the least.
-            return [data]
+        if len(data) <= SHORT_BYTES and not parts and data[-1:] == b"\n" and not data.partition(b"\n")[2]:
+            # The usual case, one whole line, by the one search that costs the least.
+            return self._pieces(data) if self._overlong else [data]
         if self._overlong:
             return self._pieces(data)
         end = data.rfind(b"\n") + 1

@@ -23,6 +23,9 @@ IDLE_SECONDS = 1.0
 BUSY_SECONDS = 0.001
 """The pause while calls keep coming."""
 RETRY_SECONDS = 5.0
+PAUSE_EVERY = 16
+PAUSE_SECONDS = 0.002
+"""So, thousands of calls on end are slowed down to what the writer can keep up with, rather than lost."""
 _DAY_SECONDS = 86_400
 
 
@@ -99,13 +102,18 @@ class Journal:
         return self._refused + self._lost
 
     def put(self, item: Any, size: int) -> None:
-        """Queue the item, which weighs about `size` bytes in memory. Never waits and never raises; one thread only."""
+        """Queue the item, which weighs about `size` bytes in memory. Never raises; one thread only.
+
+        While the queue is nearly full, one in `PAUSE_EVERY` items waits for `PAUSE_SECONDS`; no other ever waits.
+        """
         self.offered += 1
         queue = self._queue
         if len(queue) >= self._crowd_records or self._bytes_in - self._bytes_out + size > self._crowd_bytes:
             if self._is_full(size):
                 return
             self._hurry.set()
+            if self.offered % PAUSE_EVERY == 0 and self._is_nearly_full():
+                time.sleep(PAUSE_SECONDS)
         queue.append((item, size))
         self._bytes_in += size
         if self._idle:
@@ -124,6 +132,10 @@ class Journal:
         self._hurry.set()
         if self._thread is not None:
             self._thread.join(deadline_s)
+
+    def _is_nearly_full(self) -> bool:
+        crowd = self._bytes_in - self._bytes_out > self._crowd_bytes * 1.5
+        return self._close_by is None and (crowd or len(self._queue) > self._crowd_records * 1.5)
 
     def _is_full(self, size: int) -> bool:
         too_many = len(self._queue) >= self._limits.queue_records
