@@ -1,6 +1,11 @@
 """A state folder in which three tasks have failed alike, and commands that look at it."""
 
+import os
+import pty
+import subprocess
+import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,6 +33,30 @@ def run(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
         code = main(["--config", str(config), "--state", str(root), *arguments])
         printed = capsys.readouterr()
         return Printed(code, printed.out, printed.err)
+
+    return command
+
+
+@pytest.fixture
+def terminal(root: Path, tmp_path: Path) -> Callable[..., list[str]]:
+    """Run a command at a terminal of 80 columns and return the lines that it shows."""
+    config = tmp_path / "config.toml"
+    config.write_text('owner = "ann"\n')
+
+    def command(*arguments: str) -> list[str]:
+        parent, child = pty.openpty()
+        whole = [sys.executable, "-m", "rearview.cli.main", "--state", str(root), "--config", str(config), *arguments]
+        subprocess.run(whole, stdout=child, check=True, env={"TERM": "dumb", "COLUMNS": "80", "HOME": str(tmp_path)})
+        os.close(child)
+        told = b""
+        # The other end is closed, which Linux tells as an error once all is read.
+        while True:
+            try:
+                told += os.read(parent, 65536)
+            except OSError:
+                break
+        os.close(parent)
+        return told.decode().splitlines()
 
     return command
 

@@ -2,11 +2,15 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from commands import Run
 from fixtures.journals import call_line, relay_line, write_journal
@@ -32,10 +36,21 @@ def test_calls_can_be_chosen_by_server_failure_and_number(run: Run, seen: Path) 
 def test_people_get_one_line_a_call(run: Run, seen: Path) -> None:
     told = run("calls").out.splitlines()
 
-    assert told[0].split() == ["at", "server", "tool", "outcome", "kind", "ms", "said", "arguments", "answer"]
+    assert told[0].split() == ["at", "outcome", "ms", "call", "and", "answer"]
     assert len(told) == 7
-    assert "flagged" in told[1]
-    assert "path must be absolute" in told[1]
+    assert told[1].split("  ")[1].strip() == "flagged"
+    assert told[1].endswith('read of files {"path": "notes.txt"} (wrong arguments): path must be absolute: notes.txt')
+
+
+@pytest.mark.parametrize("options", [(), ("--plain",)])
+def test_calls_fit_a_terminal_of_80_columns_and_break_no_time(
+    terminal: Callable[..., list[str]], seen: Path, options: tuple[str, ...]
+) -> None:
+    told = terminal("calls", *options)
+
+    assert max(map(len, told)) <= 80
+    rows = [line for line in told if re.match(r" *\d\d-\d\d \d\d:\d\d:\d\d +(ok|flagged) +1 +read of files", line)]
+    assert len(rows) == 6
 
 
 def test_a_number_below_one_is_refused(run: Run, seen: Path) -> None:

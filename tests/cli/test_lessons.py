@@ -1,6 +1,8 @@
 """What the user can see and decide about lessons."""
 
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,9 +28,24 @@ def test_the_list_names_tool_condition_counts_and_voice(run: Run, seen: Path) ->
     told = run("lessons").out.splitlines()
 
     assert {(lesson["server"], lesson["tool"], lesson["kind"]) for lesson in lessons} == {("files", "read", "argument")}
-    assert told[0].split()[:3] == ["id", "server", "tool"]
+    assert told[0].split() == ["id", "failed", "last", "does", "tool", "and", "what", "fails"]
     assert len(told) == len(lessons) + 1
     assert any(lesson["failed"] == 3 for lesson in lessons)
+
+
+@pytest.mark.parametrize("options", [(), ("--plain",)])
+def test_the_list_fits_a_terminal_of_80_columns_and_breaks_no_id_or_count(
+    terminal: Callable[..., list[str]], run: Run, seen: Path, options: tuple[str, ...]
+) -> None:
+    lessons = run("lessons", "--json").data()
+
+    told = terminal("lessons", *options)
+
+    assert max(map(len, told)) <= 80
+    assert {line.split()[0] for line in told if re.match(r" *\w{8} +\d of \d ", line)} == {
+        lesson["id"][:8] for lesson in lessons
+    }
+    assert "read of files: path is a relative path (wrong arguments)" in " ".join(" ".join(told).split())
 
 
 def test_the_list_of_another_server_is_empty_and_says_so(run: Run, seen: Path) -> None:

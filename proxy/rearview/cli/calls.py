@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from rearview.cli.context import Context
+from rearview.cli.lesson_words import KINDS
 from rearview.cli.memory import opened_ledger
 from rearview.cli.render import Output, clock, one_line
 from rearview.store.background import is_running
@@ -25,8 +26,10 @@ EXAMPLES = """\
   mcp-rearview calls --json | jq '.[].tool'
 """
 
-COLUMNS = ("at", "server", "tool", "outcome", "kind", "ms", "said", "arguments", "answer")
+COLUMNS = ("at", "outcome", "ms", "call and answer")
 SHOWN_CHARS = 60
+YEAR_CHARS = len("2027-")
+SAID = {"hint": "advised", "repeat": "repeated after a hold", "control": "left alone", "silent": "nothing said"}
 FOLLOW_SECONDS = 1.0
 FOLLOWED_AT_ONCE = 1000
 
@@ -105,11 +108,15 @@ def _print_one(output: Output, call: "CallRecord") -> None:
 
 def _row(call: "CallRecord") -> tuple[object, ...]:
     outcome = "held" if call.said is not None and call.said.channel == "hold" else call.grade.value
-    return (
-        clock(call.at), call.server, call.tool, outcome, call.kind.value if call.kind else "", f"{call.ms:.0f}",
-        call.said.channel if call.said else "", one_line(json.dumps(call.arguments, ensure_ascii=False), SHOWN_CHARS),
-        one_line(call.result, SHOWN_CHARS),
-    )  # fmt: skip
+    arguments = one_line(json.dumps(call.arguments, ensure_ascii=False), SHOWN_CHARS)
+    told = [KINDS[call.kind]] if call.kind else []
+    if call.said is not None and outcome != "held":
+        told.append(SAID.get(call.said.channel, call.said.channel))
+    why = f" ({'; '.join(told)})" if told else ""
+    answer = f": {one_line(call.result, SHOWN_CHARS)}" if call.result else ""
+    # The year is clear, and the rest has to find room beside it.
+    moment = clock(call.at)[YEAR_CHARS:]
+    return moment, outcome, f"{call.ms:.0f}", f"{call.tool} of {call.server} {arguments}{why}{answer}"
 
 
 def _positive(text: str) -> int:

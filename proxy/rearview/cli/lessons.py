@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rearview.cli.context import Context
-from rearview.cli.lesson_words import condition_words, fix_words, voice
+from rearview.cli.lesson_words import KINDS, condition_words, fix_words, form_words, voice
 from rearview.cli.memory import opened_ledger
 from rearview.cli.options import add_shared
 from rearview.cli.render import Output, clock, when
@@ -31,7 +31,7 @@ EXAMPLES = """\
 """
 
 IMPORT_LIMIT_BYTES = 64 * 1024 * 1024
-COLUMNS = ("id", "server", "tool", "what fails", "kind", "failed", "last", "voice")
+COLUMNS = ("id", "failed", "last", "does", "tool and what fails")
 SHORT_ID_CHARS = 8
 
 
@@ -103,10 +103,9 @@ def _list(output: Output, views: list["LessonView"], server: str | None) -> None
 
 def _row(view: "LessonView", now: float) -> tuple[object, ...]:
     lesson, scoped = view.scoped.lesson, view.scoped
-    return (
-        lesson.id[:SHORT_ID_CHARS], scoped.server, scoped.tool, condition_words(lesson), lesson.kind.value,
-        f"{lesson.failed} of {lesson.met}", when(lesson.last_seen, now), f"{voice(view)} ({lesson.score:.2f})",
-    )  # fmt: skip
+    what = f"{scoped.tool} of {scoped.server}: {condition_words(lesson)} ({KINDS[lesson.kind]})"
+    counts = f"{lesson.failed} of {lesson.met}"
+    return lesson.id[:SHORT_ID_CHARS], counts, when(lesson.last_seen, now), voice(view), what
 
 
 def _show(output: Output, view: "LessonView") -> None:
@@ -119,12 +118,12 @@ def _show(output: Output, view: "LessonView") -> None:
         ("tool", f"{scoped.tool} of {scoped.server}{f' in {scoped.env}' if scoped.env else ''}"),
         ("what fails", condition_words(lesson)),
         ("key", lesson.key),
-        ("kind", lesson.kind.value),
+        ("kind", f"{lesson.kind.value}: {KINDS[lesson.kind]}"),
         ("failed", f"in {lesson.failed} of the {lesson.met} tasks that met it, last {clock(lesson.last_seen)}"),
         ("score", f"{lesson.score:.2f}, the measured chance that it is right"),
         ("voice", voice(view)),
         *(("remedy", fix_words(fix)) for fix in lesson.fixes),
-        *([("good form", lesson.good_form)] if lesson.good_form else []),
+        *([("good form", form_words(lesson.good_form))] if lesson.good_form else []),
         ("born", f"{clock(view.born_at)}{f', {view.origin}' if view.origin else ''}"),
         *(("evidence", f"{name}: {json.dumps(value)}") for name, value in view.evidence.items()),
         *(("effect", f"{channel}: {_effect(numbers)}") for channel, numbers in view.effects.items()),

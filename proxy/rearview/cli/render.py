@@ -1,7 +1,9 @@
 """How commands print: JSON for programs, aligned text for pipes, rich tables for people at a terminal."""
 
 import json
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +12,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 GAP = "  "
-UNBROKEN_CHARS = 10
+UNBROKEN_CHARS = 14
+NARROWEST_CHARS = 20
 MINUTE, HOUR, DAY = 60, 3600, 86_400
 
 
@@ -126,7 +129,16 @@ def _plain_table(columns: Sequence[str], cells: Sequence[Sequence[str]], title: 
     flat = [[" ".join(cell.split()) for cell in row] for row in cells]
     widths = [max(len(name), *(len(row[index]) for row in flat), 0) for index, name in enumerate(columns)]
     for row in [list(columns), *flat]:
-        print(GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        line = GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        print(_fitted(line, sum(widths[:-1]) + len(GAP) * (len(widths) - 1)))
+
+
+def _fitted(line: str, indent: int) -> str:
+    """A row as a terminal shows it best: its last column goes on below itself. For a pipe a row stays one line."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
+    if len(line) <= width or width - indent < NARROWEST_CHARS:
+        return line
+    return textwrap.fill(line, width, subsequent_indent=" " * indent, break_on_hyphens=False)
 
 
 def _numbers(cells: Iterable[str]) -> bool:
