@@ -30,7 +30,11 @@ def test_calls_can_be_chosen_by_server_failure_and_number(run: Run, seen: Path) 
 
     assert [call["arguments"]["path"] for call in chosen] == ["plan.txt", "list.txt"]
     assert run("calls", "--server", "git", "--json").data() == []
-    assert run("calls", "--server", "git").out == "No calls yet that fit.\n"
+    assert run("calls", "--server", "git").out == "No call fits --server git. There are calls of: files.\n"
+
+
+def test_without_any_call_it_says_when_they_come(run: Run) -> None:
+    assert run("calls", "--server", "git").out.startswith("No calls yet.")
 
 
 def test_people_get_one_line_a_call(run: Run, seen: Path) -> None:

@@ -25,7 +25,7 @@ def published(root: Path) -> set[str]:
 
 def test_the_list_names_tool_condition_counts_and_voice(run: Run, seen: Path) -> None:
     lessons = run("lessons", "list", "--json").data()
-    told = run("lessons").out.splitlines()
+    told = run("lessons", "--all").out.splitlines()
 
     assert {(lesson["server"], lesson["tool"], lesson["kind"]) for lesson in lessons} == {("files", "read", "argument")}
     assert told[0].split() == ["id", "failed", "last", "does", "tool", "and", "what", "fails"]
@@ -39,7 +39,7 @@ def test_the_list_fits_a_terminal_of_80_columns_and_breaks_no_id_or_count(
 ) -> None:
     lessons = run("lessons", "--json").data()
 
-    told = terminal("lessons", *options)
+    told = terminal("lessons", "--all", *options)
 
     assert max(map(len, told)) <= 80
     assert {line.split()[0] for line in told if re.match(r" *\w{8} +\d of \d ", line)} == {
@@ -48,9 +48,36 @@ def test_the_list_fits_a_terminal_of_80_columns_and_breaks_no_id_or_count(
     assert "read of files: path is a relative path (wrong arguments)" in " ".join(" ".join(told).split())
 
 
-def test_the_list_of_another_server_is_empty_and_says_so(run: Run, seen: Path) -> None:
-    assert run("lessons", "list", "--server", "git").out.startswith("No lessons yet.")
+def test_a_server_that_nothing_is_known_of_is_told_apart_from_no_lessons_at_all(run: Run, seen: Path) -> None:
+    assert (
+        run("lessons", "list", "--server", "git").out == "No lesson fits --server git. There are lessons of: files.\n"
+    )
+    assert run("lessons", "--server", "git").out == run("lessons", "list", "--server", "git").out
     assert run("lessons", "list", "--server", "git", "--json").data() == []
+
+
+def test_without_any_lesson_the_list_says_when_they_come(run: Run) -> None:
+    assert run("lessons", "--server", "git").out.startswith("No lessons yet.")
+
+
+def test_lessons_about_one_call_are_counted_and_told_with_the_call_on_demand(run: Run, seen: Path) -> None:
+    exact = [lesson for lesson in run("lessons", "--json").data() if lesson["condition"] == "exact"]
+
+    short, long = run("lessons").out, run("lessons", "list", "--all").out
+
+    assert len(exact) == 3
+    assert not any(lesson["id"][:8] in short for lesson in exact)
+    assert short.splitlines()[-1].startswith("3 lessons are about the very same call")
+    assert all(lesson["id"][:8] in long for lesson in exact)
+    assert 'exactly the call {"path": "notes.txt"}' in long
+    assert sorted(lesson["arguments"]["path"] for lesson in exact) == ["list.txt", "notes.txt", "plan.txt"]
+    assert exact[0]["arguments"]["path"] in run("lessons", "show", exact[0]["id"]).out
+
+
+def test_an_option_of_the_list_in_front_of_another_action_is_refused(run: Run, seen: Path) -> None:
+    printed = run("lessons", "--server", "git", "mute", "x")
+
+    assert (printed.code, printed.err) == (2, "mcp-rearview: --server is nothing for `lessons mute`: leave it out\n")
 
 
 def test_one_lesson_is_shown_with_its_evidence_by_the_first_letters_of_its_id(run: Run, seen: Path) -> None:
@@ -102,7 +129,7 @@ def test_a_forgotten_lesson_is_gone_from_list_and_table(run: Run, seen: Path) ->
 def test_lessons_travel_in_a_file_to_another_folder(run: Run, seen: Path, tmp_path: Path) -> None:
     file, other = tmp_path / "team.json", str(tmp_path / "other")
 
-    exported = run("lessons", "export", str(file), "--json").data()
+    exported = run("lessons", "export", "--all", str(file), "--json").data()
     imported = run("lessons", "import", str(file), "--state", other, "--json").data()
     again = run("lessons", "import", str(file), "--state", other, "--json").data()
 
@@ -110,6 +137,14 @@ def test_lessons_travel_in_a_file_to_another_folder(run: Run, seen: Path, tmp_pa
     assert imported == {"imported": exported["exported"]}
     assert again == {"imported": 0}
     assert published(tmp_path / "other") == published(seen)
+
+
+def test_lessons_about_one_call_stay_where_their_digest_means_something(run: Run, seen: Path) -> None:
+    known = {lesson["key"] for lesson in run("lessons", "--json").data()}
+
+    told = {entry["lesson"]["key"] for entry in run("lessons", "export", "-").data()["lessons"]}
+
+    assert told == {key for key in known if not key.startswith("exact:")} != known
 
 
 def test_an_export_to_standard_output_is_the_file_itself(run: Run, seen: Path, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def run(context: Context, options: argparse.Namespace) -> int:
     elif calls:
         context.output.table(COLUMNS, [_row(call) for call in calls])
     else:
-        context.output.line("No calls yet that fit.")
+        context.output.line(_nothing(context, options))
     return 0
 
 
@@ -70,6 +70,16 @@ def _recent(context: Context, options: argparse.Namespace, limit: int) -> list["
     with opened_ledger(context) as (_, ledger):
         newest = ledger.recent_calls(context.config.owner, limit, options.server, failed_only=options.failed)
     return newest[::-1]
+
+
+def _nothing(context: Context, options: argparse.Namespace) -> str:
+    with opened_ledger(context) as (_, ledger):
+        servers = ledger.servers(context.config.owner)
+    if not servers:
+        return "No calls yet. They come with the first relay: put `mcp-rearview wrap --` before a server's command."
+    wanted = [f"--server {options.server}"] if options.server is not None else []
+    wanted += ["--failed"] if options.failed else []
+    return f"No call fits {' '.join(wanted)}. There are calls of: {', '.join(servers)}."
 
 
 def _follow(context: Context, options: argparse.Namespace) -> int:

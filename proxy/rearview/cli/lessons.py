@@ -3,16 +3,16 @@
 import argparse
 import json
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from rearview.cli.context import Context
+from rearview.cli.lesson_list import Filter, as_data, call_of, calls_behind, print_list
 from rearview.cli.lesson_words import KINDS, condition_words, fix_words, form_words, voice
 from rearview.cli.memory import opened_ledger
 from rearview.cli.options import add_shared
-from rearview.cli.render import Output, clock, when
+from rearview.cli.render import Output, clock
 from rearview.errors import StoreError
 
 if TYPE_CHECKING:
@@ -26,20 +26,20 @@ EXAMPLES = """\
   mcp-rearview lessons show ID             one lesson with its evidence; the first letters of an ID will do
   mcp-rearview lessons mute ID             never speak of it; `unmute ID` undoes it
   mcp-rearview lessons forget ID           delete it with its evidence; only new failures can bring it back
-  mcp-rearview lessons export team.json    write all of them to a file; `-` is standard output
+  mcp-rearview lessons list --all          with those about one call as a whole, arguments and all
+  mcp-rearview lessons export team.json    write them to a file; `-` is standard output
   mcp-rearview lessons import team.json    add those of a file that are missing here; `-` is standard input
 """
 
 IMPORT_LIMIT_BYTES = 64 * 1024 * 1024
-COLUMNS = ("id", "failed", "last", "does", "tool and what fails")
-SHORT_ID_CHARS = 8
 
 
 def fill(parser: argparse.ArgumentParser) -> None:
     """The actions; none is `list`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", title="actions")
     listing = actions.add_parser("list", help="what is known to fail, what failed most often first")
-    listing.add_argument("--server", metavar="NAME", help="only of this server")
+    _add_filters(parser)
+    _add_filters(listing)
     for name, text in (
         ("show", "one lesson with its evidence, and what it has been good for"),
         ("mute", "never speak of it; it goes on learning"),
@@ -47,23 +47,43 @@ def fill(parser: argparse.ArgumentParser) -> None:
         ("forget", "delete it with its evidence"),
     ):
         actions.add_parser(name, help=text).add_argument("id", metavar="ID", help="the lesson, or its first letters")
-    for name, text in (("export", "write all lessons to a file"), ("import", "add the lessons of a file")):
+    for name, text in (("export", "write lessons to a file"), ("import", "add the lessons of a file")):
         actions.add_parser(name, help=text).add_argument("file", metavar="FILE", help="a JSON file, or -")
+    _add_all(actions.choices["export"], "also those about one call as a whole, which only this folder can recognise")
     for action in actions.choices.values():
         add_shared(action)
 
 
+def _add_filters(parser: argparse.ArgumentParser) -> None:
+    """Add what `list` takes; it may stand before the action, since `list` may be left out."""
+    parser.add_argument("--server", metavar="NAME", default=argparse.SUPPRESS, help="only of this server")
+    _add_all(parser, "also those about one call as a whole, arguments and all")
+
+
+def _add_all(parser: argparse.ArgumentParser, text: str) -> None:
+    parser.add_argument("--all", action="store_true", default=argparse.SUPPRESS, help=text)
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Refuse an option in front of an action that has no use for it."""
+    for name, actions in (("server", (None, "list")), ("all", (None, "list", "export"))):
+        if name in options and options.action not in actions:
+            _refuse(f"--{name} is nothing for `lessons {options.action}`: leave it out")
+
+
 def run(context: Context, options: argparse.Namespace) -> int:
     """Do what the action says."""
-    owner = context.config.owner
+    _check(options)
+    owner, exact = context.config.owner, "all" in options
     with opened_ledger(context) as (state, ledger):
         match options.action:
             case None | "list":
-                _list(context.output, ledger.lessons(owner), getattr(options, "server", None))
+                print_list(context.output, ledger, owner, Filter(getattr(options, "server", None), exact))
             case "show":
-                _show(context.output, _find(ledger, owner, options.id))
+                view = _find(ledger, owner, options.id)
+                _show(context.output, view, call_of(view, calls_behind(ledger, owner, [view])))
             case "export":
-                _export(context.output, ledger.export_lessons(owner), options.file)
+                _export(context.output, ledger.export_lessons(owner, exact=exact), options.file)
             case "import":
                 new = ledger.import_lessons(owner, _read(options.file))
                 _published(ledger, state)
@@ -73,50 +93,15 @@ def run(context: Context, options: argparse.Namespace) -> int:
     return 0
 
 
-def as_data(view: "LessonView") -> dict[str, Any]:
-    """Return a lesson as plain JSON."""
-    lesson = view.scoped.lesson
-    return {
-        "id": lesson.id, "server": view.scoped.server, "tool": view.scoped.tool, "environment": view.scoped.env,
-        "condition": lesson.condition.value, "key": lesson.key, "field": lesson.field, "kind": lesson.kind.value,
-        "failed": lesson.failed, "met": lesson.met, "score": lesson.score, "loud": lesson.loud,
-        "last_seen": lesson.last_seen, "good_form": lesson.good_form, "state": view.state, "origin": view.origin,
-        "fixes": [
-            {"action": fix.action, "field": fix.field, "to": fix.to, "trajectories": fix.trajectories}
-            for fix in lesson.fixes
-        ],
-    }  # fmt: skip
-
-
-def _list(output: Output, views: list["LessonView"], server: str | None) -> None:
-    chosen = [view for view in views if server is None or view.scoped.server == server]
-    # What failed in many tasks says more to a person than the one call that is sure to fail again.
-    chosen.sort(key=lambda view: -view.scoped.lesson.failed)
-    if output.as_json:
-        output.data([as_data(view) for view in chosen])
-    elif chosen:
-        now = time.time()
-        output.table(COLUMNS, [_row(view, now) for view in chosen])
-    else:
-        output.line("No lessons yet. They come when tasks are over in which calls failed.")
-
-
-def _row(view: "LessonView", now: float) -> tuple[object, ...]:
-    lesson, scoped = view.scoped.lesson, view.scoped
-    what = f"{scoped.tool} of {scoped.server}: {condition_words(lesson)} ({KINDS[lesson.kind]})"
-    counts = f"{lesson.failed} of {lesson.met}"
-    return lesson.id[:SHORT_ID_CHARS], counts, when(lesson.last_seen, now), voice(view), what
-
-
-def _show(output: Output, view: "LessonView") -> None:
+def _show(output: Output, view: "LessonView", call: str) -> None:
     lesson, scoped = view.scoped.lesson, view.scoped
     if output.as_json:
-        output.data({**as_data(view), "evidence": view.evidence, "effects": view.effects})
+        output.data({**as_data(view, call), "evidence": view.evidence, "effects": view.effects})
         return
     rows = [
         ("id", lesson.id),
         ("tool", f"{scoped.tool} of {scoped.server}{f' in {scoped.env}' if scoped.env else ''}"),
-        ("what fails", condition_words(lesson)),
+        ("what fails", condition_words(lesson, call)),
         ("key", lesson.key),
         ("kind", f"{lesson.kind.value}: {KINDS[lesson.kind]}"),
         ("failed", f"in {lesson.failed} of the {lesson.met} tasks that met it, last {clock(lesson.last_seen)}"),

@@ -7,7 +7,7 @@ have it open at the same time.
 import fcntl
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,16 @@ class Ledger:
         with self.reading() as connection:
             return ledger_reading.recent_calls(connection, owner, limit, server, failed_only=failed_only)
 
+    def arguments_of(self, owner: str, digests: Sequence[str]) -> dict[str, str]:
+        """Return by digest the arguments, as JSON text, of those of these calls that are still kept."""
+        with self.reading() as connection:
+            return ledger_reading.arguments_of(connection, owner, digests)
+
+    def servers(self, owner: str) -> list[str]:
+        """Return the names of the servers that there are calls of."""
+        with self.reading() as connection:
+            return ledger_reading.servers(connection, owner)
+
     def counts(self, owner: str) -> Counts:
         """Count what there is of one owner."""
         with self.reading() as connection:
@@ -85,10 +95,13 @@ class Ledger:
         with self.writing() as connection:
             return ledger_lessons.forget(connection, owner, lesson, self._clock())
 
-    def export_lessons(self, owner: str) -> dict[str, Any]:
-        """Return the owner's active lessons as plain JSON, without saying whose they are."""
+    def export_lessons(self, owner: str, *, exact: bool = False) -> dict[str, Any]:
+        """Return the owner's active lessons as plain JSON, without saying whose they are.
+
+        Without `exact`, those about one call as a whole stay: no other state folder makes the same digest of it.
+        """
         with self.reading() as connection:
-            return ledger_lessons.export(connection, owner)
+            return ledger_lessons.export(connection, owner, exact=exact)
 
     def import_lessons(self, owner: str, exported: Mapping[str, Any]) -> int:
         """Add the lessons that the owner lacks, marked as imported; return how many. `publish` afterwards.

@@ -12,6 +12,7 @@ from rearview.learn.evidence import lesson_id
 from rearview.learn.model import ScopedLesson
 from rearview.store import ledger_schema as db
 from rearview.store.ledger_rows import lesson_from_json, lesson_to_json, scoped_of
+from rearview_interceptors.api import Condition
 
 EXPORT_VERSION = 1
 IMPORTED = "imported"
@@ -116,10 +117,12 @@ def views(connection: Connection, owner: str, lesson: str | None = None) -> list
     return sorted(found, key=lambda view: (-view.scoped.lesson.score, view.scoped.lesson.id))
 
 
-def export(connection: Connection, owner: str) -> dict[str, Any]:
-    """Return the owner's active lessons as plain JSON, without saying whose they are."""
+def export(connection: Connection, owner: str, *, exact: bool) -> dict[str, Any]:
+    """Return the owner's active lessons, with or without those about one call, without saying whose they are."""
     rows = db.lessons.c
     query = select(db.lessons).where(rows.owner == owner, rows.state == "active").order_by(rows.id)
+    if not exact:
+        query = query.where(rows.key.not_like(f"{Condition.EXACT}:%"))
     lessons = [
         {"server": row.server, "tool": row.tool, "env": row.env, "lesson": json.loads(row.body)}
         for row in connection.execute(query)

@@ -1,6 +1,6 @@
 """What commands ask the ledger: recent calls, and how much of everything there is."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,9 @@ from rearview.learn.model import CallRecord
 from rearview.store import ledger_schema as db
 from rearview.store.ledger_rows import call_of
 from rearview_interceptors.api import FAILED
+
+# SQLite takes at least 999 parameters in a query.
+_DIGESTS_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,23 @@ def recent_calls(
         query = query.where(rows.grade.in_([grade.value for grade in FAILED]))
     ordered = query.order_by(rows.at.desc(), rows.relay, rows.seq.desc()).limit(limit)
     return [call_of(row) for row in connection.execute(ordered)]
+
+
+def arguments_of(connection: Connection, owner: str, digests: Sequence[str]) -> dict[str, str]:
+    """Return by digest the arguments, as JSON text, of those of these calls that are still kept."""
+    rows = db.records.c
+    found = {}
+    for start in range(0, len(digests), _DIGESTS_AT_ONCE):
+        some = rows.digest.in_(digests[start : start + _DIGESTS_AT_ONCE])
+        for row in connection.execute(select(rows.digest, rows.arguments).where(rows.owner == owner, some)):
+            found[row.digest] = row.arguments
+    return found
+
+
+def servers(connection: Connection, owner: str) -> list[str]:
+    """Return the names of the servers that there are calls of."""
+    rows = db.records.c
+    return sorted(connection.scalars(select(rows.server).where(rows.owner == owner).distinct()))
 
 
 def counts(connection: Connection, owner: str) -> Counts:
