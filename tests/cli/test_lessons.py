@@ -116,12 +116,63 @@ def test_a_muted_lesson_leaves_the_table_and_comes_back(run: Run, seen: Path) ->
     assert lesson in published(seen)
 
 
+@pytest.fixture
+def twins(run: Run, tmp_path: Path) -> tuple[str, str]:
+    """Ids of two lessons that say the same of one key: what failed says it, and so does the schema."""
+    good = {"field": "path", "kind": "argument", "failed": 3, "met": 3, "last_seen": 1.7e9, "score": 0.9, "loud": True}
+    bodies = [
+        {"id": "x", "condition": key.partition(":")[0], "key": key, **good}
+        for key in ("lack:path", "schema:required:path", "lack:mode")
+    ]
+    entries = [{"server": "files", "tool": "read", "env": "", "lesson": body} for body in bodies]
+    file = tmp_path / "twins.json"
+    file.write_text(json.dumps({"rearview_lessons": 1, "lessons": entries}))
+    run("lessons", "import", str(file))
+    named = {lesson["key"]: lesson["id"] for lesson in run("lessons", "--json").data()}
+    return named["lack:path"], named["schema:required:path"]
+
+
+def states(run: Run) -> dict[str, str]:
+    return {each["key"]: each["state"] for each in run("lessons", "--json").data()}
+
+
+def test_two_lessons_that_say_the_same_are_muted_and_unmuted_together(run: Run, twins: tuple[str, str]) -> None:
+    muted = run("lessons", "mute", twins[0])
+    silent = states(run)
+    unmuted = run("lessons", "unmute", twins[1], "--json").data()
+
+    assert muted.out == (
+        f"{twins[0]} is muted. {twins[1]}, which says the same in another way, is too. Relays know within a second.\n"
+    )
+    assert silent == {"lack:path": "muted", "schema:required:path": "muted", "lack:mode": "active"}
+    assert unmuted == {"id": twins[1], "action": "unmute", "twins": [twins[0]]}
+    assert set(states(run).values()) == {"active"}
+
+
+def test_of_two_lessons_that_say_the_same_only_the_one_that_is_named_is_forgotten(
+    run: Run, twins: tuple[str, str]
+) -> None:
+    told = run("lessons", "forget", twins[0]).out
+
+    assert f"{twins[1]}, which says the same in another way, is not." in told
+    assert set(states(run)) == {"schema:required:path", "lack:mode"}
+
+
+@pytest.mark.parametrize("action", ["show", "mute"])
+def test_what_a_session_remembered_is_told_apart_from_a_wrong_id(run: Run, seen: Path, action: str) -> None:
+    printed = run("lessons", action, "s00ff00ff00ff00ff")
+
+    assert printed.code == 2
+    assert "remembered of its own session" in printed.err
+    assert "[servers.NAME.tools.TOOL]" in printed.err
+
+
 def test_a_forgotten_lesson_is_gone_from_list_and_table(run: Run, seen: Path) -> None:
     lesson = ids(run)[0]
 
     printed = run("lessons", "forget", lesson, "--json")
 
-    assert printed.data() == {"id": lesson, "action": "forget"}
+    assert printed.data() == {"id": lesson, "action": "forget", "twins": []}
     assert lesson not in ids(run)
     assert lesson not in published(seen)
 

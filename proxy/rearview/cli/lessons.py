@@ -2,23 +2,20 @@
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING
 
 from rearview.cli.context import Context
+from rearview.cli.lesson_deciding import Action, decide, find
+from rearview.cli.lesson_files import export_to, exported_in
 from rearview.cli.lesson_list import Filter, as_data, call_of, calls_behind, print_list
 from rearview.cli.lesson_words import KINDS, condition_words, fix_words, form_words, voice
 from rearview.cli.memory import opened_ledger
-from rearview.cli.options import add_shared
+from rearview.cli.options import add_shared, refuse
 from rearview.cli.render import Output, clock
-from rearview.errors import StoreError
 
 if TYPE_CHECKING:
-    from rearview.store.ledger import Ledger
     from rearview.store.ledger_lessons import LessonView
-    from rearview.store.state import StateFolder
 
 SUMMARY = "list, show, mute, forget, export or import what was learned"
 EXAMPLES = """\
@@ -30,8 +27,6 @@ EXAMPLES = """\
   mcp-rearview lessons export team.json    write them to a file; `-` is standard output
   mcp-rearview lessons import team.json    add those of a file that are missing here; `-` is standard input
 """
-
-IMPORT_LIMIT_BYTES = 64 * 1024 * 1024
 
 
 def fill(parser: argparse.ArgumentParser) -> None:
@@ -64,32 +59,36 @@ def _add_all(parser: argparse.ArgumentParser, text: str) -> None:
     parser.add_argument("--all", action="store_true", default=argparse.SUPPRESS, help=text)
 
 
-def _check(options: argparse.Namespace) -> None:
+def _check_options(options: argparse.Namespace) -> None:
     """Refuse an option in front of an action that has no use for it."""
     for name, actions in (("server", (None, "list")), ("all", (None, "list", "export"))):
         if name in options and options.action not in actions:
-            _refuse(f"--{name} is nothing for `lessons {options.action}`: leave it out")
+            refuse(f"--{name} is nothing for `lessons {options.action}`: leave it out")
 
 
 def run(context: Context, options: argparse.Namespace) -> int:
     """Do what the action says."""
-    _check(options)
+    from rearview.store.ledger import publish  # SQLAlchemy takes a third of a second
+
+    _check_options(options)
     owner, exact = context.config.owner, "all" in options
     with opened_ledger(context) as (state, ledger):
         match options.action:
             case None | "list":
                 print_list(context.output, ledger, owner, Filter(getattr(options, "server", None), exact))
             case "show":
-                view = _find(ledger, owner, options.id)
+                view = find(ledger, owner, options.id)
                 _show(context.output, view, call_of(view, calls_behind(ledger, owner, [view])))
             case "export":
-                _export(context.output, ledger.export_lessons(owner, exact=exact), options.file)
+                export_to(context.output, ledger.export_lessons(owner, exact=exact), options.file)
             case "import":
-                new = ledger.import_lessons(owner, _read(options.file))
-                _published(ledger, state)
-                _done(context.output, {"imported": new}, f"{new} lessons are new here.")
+                new = ledger.import_lessons(owner, exported_in(options.file))
+                publish(ledger, state)
+                context.output.done({"imported": new}, f"{new} lessons are new here.")
             case action:
-                _decide(context.output, ledger, state, owner, action, options.id)
+                decided = decide(ledger, owner, Action(action), options.id)
+                publish(ledger, state)
+                context.output.done(decided.data(), decided.words())
     return 0
 
 
@@ -118,74 +117,3 @@ def _show(output: Output, view: "LessonView", call: str) -> None:
 
 def _effect(numbers: Mapping[str, int]) -> str:
     return f"{numbers['said']} times, {numbers['changed']} calls changed, {numbers['succeeded']} then worked"
-
-
-def _find(ledger: "Ledger", owner: str, text: str) -> "LessonView":
-    exact = ledger.lesson(owner, text)
-    if exact is not None:
-        return exact
-    near = [view for view in ledger.lessons(owner) if view.scoped.lesson.id.startswith(text)]
-    if len(near) != 1:
-        what = "fits more than one lesson" if near else "is no lesson"
-        _refuse(f"{text!r} {what}: `mcp-rearview lessons` lists their ids")
-    return near[0]
-
-
-def _decide(output: Output, ledger: "Ledger", state: "StateFolder", owner: str, action: str, text: str) -> None:
-    lesson = _find(ledger, owner, text).scoped.lesson.id
-    decide, word = {
-        "mute": (ledger.mute, "muted"),
-        "unmute": (ledger.unmute, "free to speak"),
-        "forget": (ledger.forget, "forgotten"),
-    }[action]
-    decide(owner, lesson)
-    _published(ledger, state)
-    _done(output, {"id": lesson, "action": action}, f"{lesson} is {word}. Relays know within a second.")
-
-
-def _published(ledger: "Ledger", state: "StateFolder") -> None:
-    from rearview.store.ledger import publish
-
-    publish(ledger, state)
-
-
-def _export(output: Output, exported: dict[str, Any], file: str) -> None:
-    if file == "-":
-        output.data(exported)
-        return
-    try:
-        Path(file).write_text(json.dumps(exported, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    except OSError as error:
-        _refuse(f"{file}: can't be written ({error.strerror}): name another file")
-    number = len(exported["lessons"])
-    _done(output, {"exported": number, "file": file}, f"{number} lessons are in {file}.")
-
-
-def _read(file: str) -> dict[str, Any]:
-    try:
-        if file == "-":
-            data = sys.stdin.buffer.read(IMPORT_LIMIT_BYTES + 1)
-        else:
-            with Path(file).open("rb") as source:
-                data = source.read(IMPORT_LIMIT_BYTES + 1)
-        if len(data) > IMPORT_LIMIT_BYTES:
-            _refuse(f"{file}: is over {IMPORT_LIMIT_BYTES // 2**20} MiB: that is no export of lessons")
-        exported = json.loads(data)
-    except OSError as error:
-        _refuse(f"{file}: can't be read ({error.strerror}): name another file")
-    except (ValueError, RecursionError):
-        _refuse(f"{file}: is not JSON: name a file that `mcp-rearview lessons export` wrote")
-    if not isinstance(exported, dict):
-        _refuse(f"{file}: is no export of lessons: name a file that `mcp-rearview lessons export` wrote")
-    return exported
-
-
-def _done(output: Output, facts: Mapping[str, Any], words: str) -> None:
-    if output.as_json:
-        output.data(facts)
-    else:
-        output.line(words)
-
-
-def _refuse(message: str) -> NoReturn:
-    raise StoreError(message)

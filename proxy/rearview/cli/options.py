@@ -2,7 +2,9 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+
+from rearview.errors import StoreError
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -22,3 +24,12 @@ def add_shared(parser: argparse.ArgumentParser, *, top: bool = False) -> None:
     group.add_argument("--state", metavar="FOLDER", type=Path, default=none, help="the state folder to look at")
     group.add_argument("--json", action="store_true", default=false, help="print JSON, for programs")
     group.add_argument("--plain", action="store_true", default=false, help="print text without colours and boxes")
+
+
+def refuse(message: str) -> NoReturn:
+    """End a command that can't do what it was asked to; the message says why, and what to do.
+
+    Raises:
+        StoreError: always.
+    """
+    raise StoreError(message)

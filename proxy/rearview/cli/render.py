@@ -36,6 +36,13 @@ class Output(NamedTuple):
         """Print one JSON document on one line, for what goes on and on."""
         print(_printable(json.dumps(value, ensure_ascii=False)), flush=True)
 
+    def done(self, facts: Mapping[str, Any], words: str) -> None:
+        """Say what was done, in the form that is wanted."""
+        if self.as_json:
+            self.data(facts)
+        else:
+            self.line(words)
+
     def line(self, text: str = "", style: str = "") -> None:
         """Print one paragraph; `style` is rich's and shows on a terminal only."""
         if self.fancy:

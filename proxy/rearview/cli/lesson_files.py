@@ -1,0 +1,48 @@
+"""Exports of lessons as files, and as the standard streams."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from rearview.cli.options import refuse
+from rearview.cli.render import Output
+
+IMPORT_LIMIT_BYTES = 64 * 1024 * 1024
+
+
+def export_to(output: Output, exported: dict[str, Any], file: str) -> None:
+    """Write an export to a file, or to standard output for `-`."""
+    if file == "-":
+        output.data(exported)
+        return
+    try:
+        Path(file).write_text(json.dumps(exported, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    except OSError as error:
+        refuse(f"{file}: can't be written ({error.strerror}): name another file")
+    number = len(exported["lessons"])
+    output.done({"exported": number, "file": file}, f"{number} lessons are in {file}.")
+
+
+def exported_in(file: str) -> dict[str, Any]:
+    """Return the JSON object of a file, or of standard input for `-`; whether it holds lessons is checked elsewhere.
+
+    Raises:
+        StoreError: it can't be read, or is none.
+    """
+    try:
+        if file == "-":
+            data = sys.stdin.buffer.read(IMPORT_LIMIT_BYTES + 1)
+        else:
+            with Path(file).open("rb") as source:
+                data = source.read(IMPORT_LIMIT_BYTES + 1)
+        if len(data) > IMPORT_LIMIT_BYTES:
+            refuse(f"{file}: is over {IMPORT_LIMIT_BYTES // 2**20} MiB: that is no export of lessons")
+        exported = json.loads(data)
+    except OSError as error:
+        refuse(f"{file}: can't be read ({error.strerror}): name another file")
+    except (ValueError, RecursionError):
+        refuse(f"{file}: is not JSON: name a file that `mcp-rearview lessons export` wrote")
+    if not isinstance(exported, dict):
+        refuse(f"{file}: is no export of lessons: name a file that `mcp-rearview lessons export` wrote")
+    return exported
