@@ -216,3 +216,31 @@ def test_a_file_that_is_no_export_is_refused_in_one_line(run: Run, tmp_path: Pat
     assert printed.code == 2
     assert printed.err.startswith("mcp-rearview: ")
     assert printed.err.count("\n") == 1
+
+
+def test_an_export_replaces_a_file_only_when_told_to(run: Run, seen: Path, tmp_path: Path) -> None:
+    file = tmp_path / "team.json"
+    file.write_text("mine")
+
+    refused = run("lessons", "export", str(file))
+    kept = file.read_text()
+    forced = run("lessons", "export", "--force", str(file))
+
+    assert (refused.code, kept, forced.code) == (2, "mine", 0)
+    assert refused.err == (f"mcp-rearview: {file}: is there already: name another file, or add --force to replace it\n")
+    assert "rearview_lessons" in file.read_text()
+
+
+def test_one_bad_entry_is_named_with_its_place_and_nothing_is_imported(run: Run, seen: Path, tmp_path: Path) -> None:
+    file, other = tmp_path / "team.json", str(tmp_path / "other")
+    run("lessons", "export", str(file))
+    exported = json.loads(file.read_text())
+    exported["lessons"][1]["lesson"] |= {"failed": 9, "met": 3}
+    file.write_text(json.dumps(exported))
+
+    printed = run("lessons", "import", str(file), "--state", other)
+
+    assert printed.code == 2
+    assert "entry 2: lesson.failed is 9, but takes at most lesson.met, which is 3" in printed.err
+    assert "nothing was imported" in printed.err
+    assert run("lessons", "--json", "--state", other).data() == []

@@ -11,13 +11,23 @@ from rearview.cli.render import Output
 IMPORT_LIMIT_BYTES = 64 * 1024 * 1024
 
 
-def export_to(output: Output, exported: dict[str, Any], file: str) -> None:
-    """Write an export to a file, or to standard output for `-`."""
+def export_to(output: Output, exported: dict[str, Any], file: str, *, force: bool) -> None:
+    """Write an export to a file, or to standard output for `-`; one that is there already only with `force`.
+
+    Raises:
+        StoreError: it is there already, or can't be written.
+    """
     if file == "-":
         output.data(exported)
         return
+    text = json.dumps(exported, indent=2, ensure_ascii=False) + "\n"
+    # A device or a pipe has nothing that could be lost.
+    mode = "w" if force or (Path(file).exists() and not Path(file).is_file()) else "x"
     try:
-        Path(file).write_text(json.dumps(exported, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        with Path(file).open(mode, encoding="utf-8") as target:
+            target.write(text)
+    except FileExistsError:
+        refuse(f"{file}: is there already: name another file, or add --force to replace it")
     except OSError as error:
         refuse(f"{file}: can't be written ({error.strerror}): name another file")
     number = len(exported["lessons"])

@@ -45,6 +45,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     for name, text in (("export", "write lessons to a file"), ("import", "add the lessons of a file")):
         actions.add_parser(name, help=text).add_argument("file", metavar="FILE", help="a JSON file, or -")
     _add_all(actions.choices["export"], "also those about one call as a whole, which only this folder can recognise")
+    actions.choices["export"].add_argument("--force", action="store_true", help="replace a file that is there already")
     for action in actions.choices.values():
         add_shared(action)
 
@@ -80,7 +81,7 @@ def run(context: Context, options: argparse.Namespace) -> int:
                 view = find(ledger, owner, options.id)
                 _show(context.output, view, call_of(view, calls_behind(ledger, owner, [view])))
             case "export":
-                export_to(context.output, ledger.export_lessons(owner, exact=exact), options.file)
+                export_to(context.output, ledger.export_lessons(owner, exact=exact), options.file, force=options.force)
             case "import":
                 new = ledger.import_lessons(owner, exported_in(options.file))
                 publish(ledger, state)

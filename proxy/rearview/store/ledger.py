@@ -17,6 +17,7 @@ from sqlalchemy import Connection, Engine
 from rearview.errors import StoreError
 from rearview.learn.model import CallRecord
 from rearview.store import ledger_lessons, ledger_reading
+from rearview.store.exported_lessons import lessons_in
 from rearview.store.ledger_file import CorruptLedger, Report, open_engine, set_aside, told
 from rearview.store.ledger_lessons import LessonView
 from rearview.store.ledger_reading import Counts
@@ -107,14 +108,15 @@ class Ledger:
         """Add the lessons that the owner lacks, marked as imported; return how many. `publish` afterwards.
 
         Raises:
-            StoreError: it is not an export of lessons; nothing was added.
+            StoreError: something in it is not as an export has it: where and what; nothing was added.
         """
         try:
-            with self.writing() as connection:
-                return ledger_lessons.take_in(connection, owner, exported, self._clock())
+            lessons = lessons_in(exported, owner)
         except ValueError as error:
             message = f"The lessons can't be imported: {error}"
             raise StoreError(message) from error
+        with self.writing() as connection:
+            return ledger_lessons.take_in(connection, lessons, self._clock())
 
     def unreadable_lines(self) -> int:
         """Return how many lines of journals that are still known could not be read."""

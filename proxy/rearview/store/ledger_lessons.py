@@ -2,19 +2,18 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Row, Table, and_, case, func, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from rearview.learn.evidence import lesson_id
 from rearview.learn.model import ScopedLesson
 from rearview.store import ledger_schema as db
-from rearview.store.ledger_rows import lesson_from_json, lesson_to_json, scoped_of
+from rearview.store.exported_lessons import EXPORT_VERSION
+from rearview.store.ledger_rows import lesson_to_json, scoped_of
 from rearview_interceptors.api import Condition
 
-EXPORT_VERSION = 1
 IMPORTED = "imported"
 
 
@@ -130,34 +129,14 @@ def export(connection: Connection, owner: str, *, exact: bool) -> dict[str, Any]
     return {"rearview_lessons": EXPORT_VERSION, "lessons": lessons}
 
 
-def take_in(connection: Connection, owner: str, exported: Mapping[str, Any], now: float) -> int:
-    """Add exported lessons that the owner lacks, marked as imported, and return how many; what is muted stays muted.
-
-    Raises:
-        ValueError: it is not an export, or one that a newer Rearview made; nothing is written then.
-    """
-    if exported.get("rearview_lessons") != EXPORT_VERSION or not isinstance(exported.get("lessons"), list):
-        message = f"not an export of lessons of version {EXPORT_VERSION}"
-        raise ValueError(message)
-    scoped = [_imported(owner, each) for each in exported["lessons"]]
+def take_in(connection: Connection, lessons: Iterable[ScopedLesson], now: float) -> int:
+    """Add lessons that their owner lacks, marked as imported, and return how many; what is muted stays muted."""
     new = 0
-    for each in scoped:
-        if connection.scalar(_state(owner, each.lesson.id)) in (None, "gone", "forgotten"):
+    for each in lessons:
+        if connection.scalar(_state(each.owner, each.lesson.id)) in (None, "gone", "forgotten"):
             _put(connection, each, now, born_at=now, origin=IMPORTED)
             new += 1
     return new
-
-
-def _imported(owner: str, entry: object) -> ScopedLesson:
-    match entry:
-        case {"server": str(server), "tool": str(tool), "env": str(env), "lesson": {**body}}:
-            lesson = lesson_from_json({str(name): value for name, value in body.items()})
-            # The id says whose it is, and is what evidence and effects of this owner will go by.
-            own = replace(lesson, id=lesson_id(owner, server, tool, lesson.key, env))
-            return ScopedLesson(owner, server, tool, own, env)
-        case _:
-            message = "not a lesson: an object with server, tool, env and lesson is expected"
-            raise ValueError(message)
 
 
 def _body(scoped: ScopedLesson) -> str:
