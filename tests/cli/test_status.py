@@ -8,11 +8,12 @@ import time
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from commands import Run
-from fixtures.journals import line, relay_line, write_journal
+from fixtures.journals import call_line, end_line, line, relay_line, write_journal
 from rearview.store.state import StateFolder, open_state
 
 
@@ -39,6 +40,41 @@ def test_people_read_the_same_in_words(run: Run, seen: Path) -> None:
     assert "from 3 tasks" in told
     assert "no relay is running now" in told
     assert "No problems." in told
+
+
+def held_task(root: Path, relay: str, *then: dict[str, Any]) -> None:
+    """A task of one held call, hours ago, and what came after it."""
+    client, start = f"{relay}-client", time.time() - 20_000
+    said, unknown = {"channel": "hold", "lesson": "ab"}, {"grade": "unknown", "digest": "ab" * 16}
+    calls = [call_line(relay, 2, start + 1, client, said=said, **unknown)]
+    calls += [call_line(relay, 3 + index, start + 2 + index, client, **fields) for index, fields in enumerate(then)]
+    lines = [relay_line(relay, 1, start, client), *calls, end_line(relay, 9, start + 9)]
+    write_journal(root / "journal", relay, lines)
+
+
+REPEATED = {"digest": "ab" * 16, "said": {"channel": "repeat", "lesson": "ab"}}
+
+
+def test_only_a_held_call_that_was_changed_and_did_not_work_as_it_was_counts_as_saved(run: Run, root: Path) -> None:
+    held_task(root, "r1", {"digest": "cd" * 16})
+    held_task(root, "r2", REPEATED)
+    held_task(root, "r3", {"digest": "cd" * 16}, REPEATED)
+    held_task(root, "r4")
+
+    facts = run("status", "--json").data()
+    told = run("status").out
+
+    assert (facts["said"]["hold"]["times"], facts["said"]["hold"]["then_worked"], facts["saved"]) == (4, 3, 1)
+    assert "Saved: 1 failing call that was never made; the agent changed it, and that worked." in told
+
+
+def test_one_of_a_kind_is_told_in_the_singular(run: Run, root: Path) -> None:
+    held_task(root, "r1")
+
+    told = run("status").out
+
+    assert "Seen: 1 call, 0 failed" in told
+    assert "Learned: 0 lessons (0 muted) from 1 task; 0 calls belong to tasks that go on" in told
 
 
 def test_a_relay_that_runs_is_named_with_its_client(run: Run, root: Path) -> None:

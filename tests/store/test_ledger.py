@@ -153,6 +153,7 @@ def test_counts_cover_one_owner_alone(ledger: Ledger) -> None:
         lessons={},
         conditions=0,
         said={"hold": SaidCount(times=1, changed=1, succeeded=1)},
+        saved=1,
         dropped=7,
     )
     assert ledger.counts("bob").waiting == 1

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rearview.cli.render import clock, one_line
+from rearview.cli.render import clock, counted, one_line
 from rearview.config import Config
 from rearview.errors import StoreError
 from rearview.store.background import is_running
@@ -59,17 +59,18 @@ def _dropped(ledger: "Ledger", owner: str) -> str:
     dropped = ledger.counts(owner).dropped
     if not dropped:
         return ""
-    return f"{dropped} calls were not written down because the disk was too slow: raise [journal] queue_records"
+    calls = f"{counted(dropped, 'call')} {'was' if dropped == 1 else 'were'} not written down"
+    return f"{calls} because the disk was too slow: raise [journal] queue_records"
 
 
 def _unreadable(ledger: "Ledger") -> str:
     lines = ledger.unreadable_lines()
-    return f"{lines} lines of journals could not be read and were passed over" if lines else ""
+    return f"{counted(lines, 'line')} of journals could not be read and were passed over" if lines else ""
 
 
 def _failed(ledger: "Ledger", config: Config) -> str:
     failed = ledger.counts(config.owner).trajectories_failed
-    return f"{failed} tasks could not be learned from: please report it, with learner.log" if failed else ""
+    return f"{counted(failed, 'task')} could not be learned from: please report it, with learner.log" if failed else ""
 
 
 def _reported(state: StateFolder, now: float) -> list[str]:

@@ -3,6 +3,7 @@
 import argparse
 
 from rearview.cli.context import Context
+from rearview.cli.render import counted
 from rearview.cli.status import numbers_of
 from rearview.store.state import open_state
 
@@ -40,7 +41,7 @@ def run(context: Context, options: argparse.Namespace) -> int:
     if context.output.as_json:
         context.output.data({"done": done, **learned})
     elif done:
-        context.output.line(f"{learned['lessons']} lessons from {learned['tasks']} tasks.")
+        context.output.line(f"{counted(learned['lessons'], 'lesson')} from {counted(learned['tasks'], 'task')}.")
     else:
         context.output.line("A learner is at work already; it will get to everything by itself.")
     return 0

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from rearview.cli.options import refuse
-from rearview.cli.render import Output
+from rearview.cli.render import Output, counted
 
 IMPORT_LIMIT_BYTES = 64 * 1024 * 1024
 
@@ -31,7 +31,7 @@ def export_to(output: Output, exported: dict[str, Any], file: str, *, force: boo
     except OSError as error:
         refuse(f"{file}: can't be written ({error.strerror}): name another file")
     number = len(exported["lessons"])
-    output.done({"exported": number, "file": file}, f"{number} lessons are in {file}.")
+    output.done({"exported": number, "file": file}, f"{counted(number, 'lesson')} written to {file}.")
 
 
 def exported_in(file: str) -> dict[str, Any]:

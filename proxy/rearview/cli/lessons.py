@@ -12,7 +12,7 @@ from rearview.cli.lesson_list import Filter, as_data, call_of, calls_behind, pri
 from rearview.cli.lesson_words import KINDS, condition_words, fix_words, form_words, voice
 from rearview.cli.memory import opened_ledger
 from rearview.cli.options import add_shared, refuse
-from rearview.cli.render import Output, clock
+from rearview.cli.render import Output, clock, counted
 
 if TYPE_CHECKING:
     from rearview.store.ledger_lessons import LessonView
@@ -85,7 +85,7 @@ def run(context: Context, options: argparse.Namespace) -> int:
             case "import":
                 new = ledger.import_lessons(owner, exported_in(options.file))
                 publish(ledger, state)
-                context.output.done({"imported": new}, f"{new} lessons are new here.")
+                context.output.done({"imported": new}, f"{counted(new, 'new lesson')} imported.")
             case action:
                 decided = decide(ledger, owner, Action(action), options.id)
                 publish(ledger, state)
@@ -104,7 +104,10 @@ def _show(output: Output, view: "LessonView", call: str) -> None:
         ("what fails", condition_words(lesson, call)),
         ("key", lesson.key),
         ("kind", f"{lesson.kind.value}: {KINDS[lesson.kind]}"),
-        ("failed", f"in {lesson.failed} of the {lesson.met} tasks that met it, last {clock(lesson.last_seen)}"),
+        (
+            "failed",
+            f"in {lesson.failed} of {counted(lesson.met, 'task')} with such a call, last {clock(lesson.last_seen)}",
+        ),
         ("score", f"{lesson.score:.2f}, the measured chance that it is right"),
         ("voice", voice(view)),
         *(("remedy", fix_words(fix)) for fix in lesson.fixes),
@@ -117,4 +120,5 @@ def _show(output: Output, view: "LessonView", call: str) -> None:
 
 
 def _effect(numbers: Mapping[str, int]) -> str:
-    return f"{numbers['said']} times, {numbers['changed']} calls changed, {numbers['succeeded']} then worked"
+    times, changed = counted(numbers["said"], "time"), counted(numbers["changed"], "call")
+    return f"{times}, {changed} changed, {numbers['succeeded']} then worked"

@@ -82,6 +82,11 @@ def one_line(text: str, limit: int) -> str:
     return joined if len(joined) <= limit else f"{joined[: limit - 1]}…"
 
 
+def counted(number: int, thing: str) -> str:
+    """The number with its noun, in the plural where it is not one."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
 def when(at: float, now: float) -> str:
     """How long ago, in the largest unit that says enough."""
     if not at:

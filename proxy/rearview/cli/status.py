@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rearview.cli.context import Context
 from rearview.cli.memory import opened_ledger
-from rearview.cli.render import Output, when
+from rearview.cli.render import Output, counted, when
 from rearview.cli.watching import Relay, relays_alive
 from rearview.errors import StoreError
 
@@ -41,7 +41,7 @@ def run(context: Context, options: argparse.Namespace) -> int:  # noqa: ARG001 -
     now = time.time()
     facts: dict[str, Any] = {
         "state_folder": str(context.root), "owner": context.config.owner, "relays": [], "learner": "unknown",
-        "seen": {}, "learned": {}, "said": {}, "problems": [],
+        "seen": {}, "learned": {}, "said": {}, "saved": 0, "problems": [],
     }  # fmt: skip
     try:
         with opened_ledger(context) as (state, ledger):
@@ -75,6 +75,7 @@ def numbers_of(counts: "Counts") -> dict[str, Any]:
             channel: {"times": said.times, "changed": said.changed, "then_worked": said.succeeded}
             for channel, said in counts.said.items()
         },
+        "saved": counts.saved,
     }  # fmt: skip
 
 
@@ -85,13 +86,13 @@ def _print(output: Output, facts: Mapping[str, Any], now: float) -> None:
     if facts["seen"]:
         seen, learned = facts["seen"], facts["learned"]
         kinds = ", ".join(f"{number} {kind}" for kind, number in sorted(seen["by_kind"].items()))
-        output.line(f"Seen: {seen['calls']} calls, {seen['failed']} failed{f' ({kinds})' if kinds else ''}")
-        output.line(
-            f"Learned: {learned['lessons']} lessons ({learned['muted']} muted) from {learned['tasks']} tasks; "
-            f"{learned['calls_waiting']} calls belong to tasks that go on"
-        )
+        calls, lessons = counted(seen["calls"], "call"), counted(learned["lessons"], "lesson")
+        waiting = learned["calls_waiting"]
+        belong = f"{counted(waiting, 'call')} {'belongs' if waiting == 1 else 'belong'} to tasks that go on"
+        output.line(f"Seen: {calls}, {seen['failed']} failed{f' ({kinds})' if kinds else ''}")
+        output.line(f"Learned: {lessons} ({learned['muted']} muted) from {counted(learned['tasks'], 'task')}; {belong}")
     if facts["said"]:
-        _print_said(output, facts["said"])
+        _print_said(output, facts["said"], facts["saved"])
     for problem in facts["problems"]:
         output.line(f"Problem: {problem}", style="bold red")
     if not facts["problems"]:
@@ -109,13 +110,13 @@ def _print_relays(output: Output, relays: Sequence[Relay], now: float) -> None:
     output.table(("server", "version", "client", "pid", "started"), rows, title="Watched")
 
 
-def _print_said(output: Output, said: Mapping[str, Mapping[str, int]]) -> None:
+def _print_said(output: Output, said: Mapping[str, Mapping[str, int]], saved: int) -> None:
     rows = [
         (words, said[channel]["times"], said[channel]["changed"], said[channel]["then_worked"])
         for channel, words in CHANNELS.items()
         if channel in said
     ]
     output.table(("what was said", "times", "call changed", "then worked"), rows, title="Said")
-    saved = said.get("hold", {}).get("then_worked", 0)
     if saved:
-        output.line(f"Saved: {saved} failing calls that were never made; the agent's next one worked.", style="green")
+        calls = f"{counted(saved, 'failing call')} that {'was' if saved == 1 else 'were'} never made"
+        output.line(f"Saved: {calls}; the agent changed it, and that worked.", style="green")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Column, ColumnElement, Connection, func, select
+from sqlalchemy import Column, ColumnElement, Connection, exists, func, select
 
 from rearview.learn.model import CallRecord
 from rearview.store import ledger_schema as db
@@ -26,7 +26,10 @@ class SaidCount:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """What there is of one owner. `said` counts what belongs to tasks that are over."""
+    """What there is of one owner. `said` and `saved` count what belongs to tasks that are over.
+
+    `saved` are the held calls that the agent changed, that then worked, and that did not work as they were later on.
+    """
 
     calls: int
     by_grade: Mapping[str, int]
@@ -37,6 +40,7 @@ class Counts:
     lessons: Mapping[str, int]
     conditions: int
     said: Mapping[str, SaidCount]
+    saved: int
     dropped: int
 
 
@@ -94,8 +98,18 @@ def counts(connection: Connection, owner: str) -> Counts:
         lessons=_tally(connection, db.lessons.c.state, db.lessons.c.owner == owner),
         conditions=connection.scalar(evidence) or 0,
         said={channel: SaidCount(times, changed or 0, good or 0) for channel, times, changed, good in spoken},
+        saved=_saved(connection, owner),
         dropped=connection.scalar(dropped) or 0,
     )
+
+
+def _saved(connection: Connection, owner: str) -> int:
+    held, again = db.said.alias(), db.said.alias()
+    same = [again.c[name] == held.c[name] for name in ("owner", "trace_id", "server", "tool", "lesson")]
+    # One thing is said once in a task, so the lesson tells which held call was repeated.
+    worked_unchanged = exists().where(*same, again.c.channel == "repeat", again.c.succeeded == 1)
+    heeded = (held.c.owner == owner, held.c.channel == "hold", held.c.changed == 1, held.c.succeeded == 1)
+    return connection.scalar(select(func.count()).select_from(held).where(*heeded, ~worked_unchanged)) or 0
 
 
 def unreadable_lines(connection: Connection) -> int:
