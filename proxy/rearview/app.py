@@ -47,8 +47,8 @@ class Relay(NamedTuple):
     close: Callable[[], None]
 
 
-def relay_for(server: str, config_file: str, command: Sequence[str]) -> Relay:
-    """Return the parts of a relay for one wrapped server, by the user's settings.
+def relay_for(server: str, config_file: str, command: Sequence[str], state_folder: str = "") -> Relay:
+    """Return the parts of a relay for one wrapped server, by the user's settings; the folder is what `--state` names.
 
     Never raises: with settings that can't be read it neither stores nor says anything, since either could be against
     them; but the user's server must work all the same.
@@ -62,7 +62,8 @@ def relay_for(server: str, config_file: str, command: Sequence[str]) -> Relay:
         return build(config, path, server, command, None)
     for note in config.notes:
         report("config.project_ignored", {"note": note})
-    return build(config, path, server, command, _state(os.environ))
+    named = {"REARVIEW_STATE_DIR": state_folder} if state_folder else {}
+    return build(config, path, server, command, _state({**os.environ, **named}))
 
 
 def build(

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from commands import Run
+from rearview.cli import wrap
 from rearview.cli.main import main
+from wrapped import wrapped
 
 
 def test_without_a_command_it_says_where_to_start(capsys: pytest.CaptureFixture[str]) -> None:
@@ -50,16 +52,73 @@ def test_wrap_has_its_own_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert "mcp-rearview wrap" in capsys.readouterr().out
 
 
-def test_wrap_behind_an_option_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--json", "wrap"]) == 2
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--json", "wrap", "--", "x"], "--json is nothing for wrap"),
+        (["--state", "folder", "wrap"], "which server?"),
+        (["wrap", "--stat", "folder", "--", "x"], "there is no option --stat (did you mean --state?)"),
+        (["wrap", "--state"], "--state wants a value"),
+    ],
+)
+def test_what_wrap_does_not_understand_is_told_with_its_own_usage(
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
 
-    assert "`wrap` comes first" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert told.startswith(f"mcp-rearview wrap: {complaint}")
+    assert "usage: mcp-rearview wrap" in told
+
+
+def test_wrap_remembers_in_the_state_folder_that_it_is_given_and_tells_the_server_nothing_of_it(tmp_path: Path) -> None:
+    config, folder = tmp_path / "config.toml", tmp_path / "named"
+    config.write_text("[learner]\nenabled = false\n")
+
+    with wrapped(tmp_path, options=("--state", str(folder), f"--config={config}")) as relay:
+        relay.hello()
+        relay.text("echo", {"text": "hello"})
+
+    assert list((folder / "journal").iterdir())
+    assert not (tmp_path / "state").exists()
+
+
+def test_options_in_front_of_wrap_are_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[wrap.Options | str] = []
+    monkeypatch.setattr(wrap, "main", lambda argv: told.append(wrap.parse(argv)) or 0)
+
+    for words in (
+        ["--state", "s", "--config=c", "wrap", "--name", "n"],
+        ["wrap", "--name=n", "--state=s", "--config", "c"],
+    ):
+        assert main([*words, "--", "server", "wrap"]) == 0
+
+    assert told == [wrap.Options("n", "c", ("server", "wrap"), "s")] * 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["staus"], "'staus' is no command (did you mean status?); there are wrap, demo"),
+        (["lessons", "mut", "x"], "'mut' is no action (did you mean mute?); there are list, show"),
+        (["calls", "--fail"], "there is no option --fail (did you mean --failed?); there are"),
+        (["--jsn", "status"], "there is no option --jsn (did you mean --json?)"),
+        (["lessons", "export", "--forse", "x"], "there is no option --forse (did you mean --force?)"),
+        (["status", "now"], "'now' is one word too many"),
+    ],
+)
+def test_a_word_that_nobody_knows_is_answered_with_what_it_may_have_meant(
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 2
+
+    assert f"error: {complaint}" in capsys.readouterr().err.replace("argument COMMAND: ", "")
 
 
 def test_the_way_to_wrap_does_not_pass_argparse() -> None:
     code = (
         "import sys; from rearview.cli.main import main; main(['wrap', '--help']);"
-        "print(sorted({'argparse', 'rich', 'sqlalchemy', 'subprocess', 'tomllib'} & set(sys.modules)))"
+        "print(sorted({'argparse', 'rich', 'sqlalchemy', 'subprocess', 'tomllib', 'difflib'} & set(sys.modules)))"
     )
 
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)

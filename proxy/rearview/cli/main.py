@@ -8,16 +8,18 @@ from rearview.errors import RearviewError
 
 FAILED = 2
 INTERRUPTED = 130
+VALUES = ("--config", "--state", "--name")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; its exit code is the result. `wrap` goes a way of its own that imports next to nothing."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        if arguments[:1] == ["wrap"]:
+        at = _position_of_command(arguments)
+        if arguments[at : at + 1] == ["wrap"]:
             from rearview.cli import wrap
 
-            return wrap.main(arguments[1:])
+            return wrap.main([*arguments[:at], *arguments[at + 1 :]])
         from rearview.cli import parser
 
         code = parser.run(arguments)
@@ -32,6 +34,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     return code
+
+
+def _position_of_command(arguments: Sequence[str]) -> int:
+    """Return where the first word stands that is no option and no value of one; argparse would cost `wrap` too much."""
+    at = 0
+    while at < len(arguments) and arguments[at].startswith("-"):
+        at += 2 if arguments[at] in VALUES else 1
+    return at
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ start here:
   mcp-rearview COMMAND --help              more, with examples
 """
 
-WRAP = "relay a server on standard input and output: wrap [--name N] [--config FILE] -- COMMAND ARG..."
+WRAP = "relay a server on standard input and output: wrap [--name N] [--config FILE] [--state FOLDER] -- COMMAND ARG..."
 COMMANDS = (demo, status, lessons, calls, learn)
 
 
@@ -54,9 +54,10 @@ def run(arguments: Sequence[str]) -> int:
     """
     parser = build()
     try:
-        options = parser.parse_args(arguments)
+        options = parser.read(arguments)
         if options.command == "wrap":
-            parser.error("`wrap` comes first: mcp-rearview wrap [--name N] [--config FILE] -- COMMAND ARG...")
+            # `main` found options in front of it that are none of the shared ones.
+            parser.error(f"give `wrap` its options behind its name: {WRAP.partition(': ')[2]}")
     except SystemExit as left:
         # argparse has printed its help, or what is wrong, and would end the whole process.
         return int(left.code or 0)

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 USAGE_ERROR = 2
 SWITCH_SECONDS = 0.0005
 GARBAGE_THRESHOLD = 20_000
-USAGE = """usage: mcp-rearview wrap [--name NAME] [--config FILE] -- COMMAND [ARG ...]
+USAGE = """usage: mcp-rearview wrap [--name NAME] [--config FILE] [--state FOLDER] -- COMMAND [ARG ...]
 
 Put it before the command of an MCP server in your client's configuration. Every message passes untouched; calls that
 are known to fail get a warning first.
 
-  --name NAME     what to call the server (default: taken from its command)
-  --config FILE   settings (default: REARVIEW_CONFIG, then ~/.config/rearview/config.toml)
+  --name NAME      what to call the server (default: taken from its command)
+  --config FILE    settings (default: REARVIEW_CONFIG, then ~/.config/rearview/config.toml)
+  --state FOLDER   where to remember (default: REARVIEW_STATE_DIR, then ~/.local/state/rearview)
 
 REARVIEW_DISABLE=1 in the environment runs COMMAND alone.
 
@@ -36,14 +37,19 @@ class Options(NamedTuple):
     name: str
     config: str
     command: tuple[str, ...]
+    state: str = ""
+
+
+_VALUES = ("--name", "--config", "--state")
+_HELP = ("-h", "--help")
 
 
 def main(argv: Sequence[str]) -> int:
     """Run the server and relay to it; the exit code is the server's."""
-    if list(argv[:1]) in (["-h"], ["--help"]):
+    options = parse(argv)
+    if options == USAGE:
         sys.stdout.write(USAGE)
         return 0
-    options = parse(argv)
     if isinstance(options, str):
         sys.stderr.write(f"mcp-rearview wrap: {options}\n{USAGE}")
         return USAGE_ERROR
@@ -60,27 +66,37 @@ def main(argv: Sequence[str]) -> int:
 
 
 def parse(argv: Sequence[str]) -> Options | str:
-    """Return the options, or what is wrong with them. Without `--`, the first word that is no option is the command."""
-    name, config = "", ""
+    """Return the options, or what is wrong with them: the usage itself where that was asked for.
+
+    Without `--`, the first word that is no option is the command.
+    """
+    values = dict.fromkeys(_VALUES, "")
     words = list(argv)
     while words and words[0].startswith("-"):
         word = words.pop(0)
         if word == "--":
             break
+        if word in _HELP:
+            return USAGE
         key, joined, value = word.partition("=")
-        if key not in {"--name", "--config"}:
-            return f"unknown option {word}"
+        if key not in values:
+            return _unknown(key)
         if not joined:
             if not words:
                 return f"{key} wants a value"
             value = words.pop(0)
-        if key == "--name":
-            name = value
-        else:
-            config = value
+        values[key] = value
     if not words:
         return "which server? give its command after --"
-    return Options(name or server_name(words), config, tuple(words))
+    return Options(values["--name"] or server_name(words), values["--config"], tuple(words), values["--state"])
+
+
+def _unknown(option: str) -> str:
+    from rearview.cli.nearest import did_you_mean  # only a mistake needs it
+
+    if option in ("--json", "--plain"):
+        return f"{option} is nothing for wrap, which prints nothing: its output is the server's"
+    return f"there is no option {option}{did_you_mean(option, _VALUES)}; there are {', '.join(_VALUES)}"
 
 
 LAUNCHERS = frozenset(
@@ -136,7 +152,7 @@ def _relay(options: Options, child: Child) -> int:
     def load() -> "tuple[CallDesk, Observer]":
         from rearview.app import relay_for
 
-        loaded.append(relay_for(options.name, options.config, options.command))
+        loaded.append(relay_for(options.name, options.config, options.command, options.state))
         return loaded[0].desk, loaded[0].observer
 
     try:
