@@ -170,6 +170,20 @@ GROUNDED: list[tuple[str, dict[str, Any], str, Kind, list[str]]] = [
         Kind.NOT_FOUND,
         ["name:build-all"],
     ),
+    (
+        "a Python module that lacks a name",
+        {"code": "import numpy\nx = numpy.foo(1)\nprint(x)"},
+        "module 'numpy' has no attribute 'foo'",
+        Kind.OTHER,
+        ["name:attr:foo"],
+    ),
+    (
+        "the place of a column",
+        {"sql": "SELECT age FROM usr"},
+        "Unknown column 'age' in 'usr'",
+        Kind.NOT_FOUND,
+        ["name:col:usr.age"],
+    ),
     ("nothing", {"a": "b"}, "", Kind.OTHER, []),
 ]
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from fixtures.result_texts import FAILURES, SUCCESSES
 from rearview.learn.failure import kind_of, outcome_of
+from rearview.learn.lessonset import NEVER_LOUD
 from rearview.learn.openings import opens_plainly, quote_opens_plainly
 from rearview_interceptors.api import FAILED, Grade, Kind
 
@@ -82,6 +83,73 @@ def test_a_success_whose_text_says_failure_is_soft_and_has_a_kind(text: str, kin
 @pytest.mark.parametrize("text", SUCCESSES)
 def test_a_success_that_only_holds_the_words_of_failure_stays_a_success(text: str) -> None:
     assert outcome_of(said(text)) == (Grade.OK, None, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "still indexing",
+        "The index is not ready yet",
+        "not ready yet, try again in a few seconds",
+        "Server not initialized, retry after 5 s",
+        "server is starting up",
+        "Request failed, please retry",
+        "temporarily unavailable",
+        "Device or resource busy",
+        "notes.db is locked by another process",
+        "The project is still being indexed.",
+        "正在索引,请稍后再试",
+        "索引尚未就绪",
+        "服务正在启动",
+    ],
+)
+def test_what_only_takes_waiting_is_transient(text: str) -> None:
+    assert kind_of(text, Grade.FLAGGED) is Kind.TRANSIENT
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("File not found. Check the path and try again.", Kind.NOT_FOUND),
+        ("Invalid date. Please retry with another one.", Kind.ARGUMENT),
+        ("The index is not ready: call build_index first", Kind.PRECONDITION),
+        ("Invalid value: 'still indexing' is not one of ['a', 'b']", Kind.ARGUMENT),
+    ],
+)
+def test_to_try_again_is_not_always_to_wait(text: str, kind: Kind) -> None:
+    assert kind_of(text, Grade.FLAGGED) is kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The user rejected the action",
+        "user cancelled",
+        "declined by user",
+        "Error: The tool call was rejected by the user.",
+        '{"error": "Action cancelled by user"}',
+        "User did not approve this call",
+        "用户拒绝了该操作",
+        "操作已被用户取消",
+    ],
+)
+def test_what_the_user_refused_is_no_outcome_of_the_call(text: str) -> None:
+    assert outcome_of(said(text, isError=True)) == (Grade.UNKNOWN, None, "")
+    assert outcome_of({"error": {"code": -32603, "message": text}}) == (Grade.UNKNOWN, None, "")
+    assert kind_of(text, Grade.FLAGGED) in NEVER_LOUD
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Access denied for user 'ann'@'db'",
+        "The order was cancelled by the user",
+        "User not found",
+        "user policy denied",
+    ],
+)
+def test_a_refusal_that_names_a_user_is_a_failure(text: str) -> None:
+    assert outcome_of(said(text, isError=True))[0] is Grade.FLAGGED
 
 
 def test_an_echo_that_looks_like_an_error_is_soft_because_one_reply_cannot_tell() -> None:

@@ -298,6 +298,31 @@ def test_more_trajectories_can_be_demanded_before_a_call_is_held() -> None:
     assert not any(each.lesson.loud for each in matching(lessons_after(lived, hold_min_trajectories=4), tool, fourth))
 
 
+@pytest.mark.parametrize(
+    ("kind", "tasks", "demanded", "held"),
+    [
+        (Kind.ARGUMENT, 1, 2, True),
+        (Kind.UNKNOWN_TOOL, 1, 2, True),
+        (Kind.NOT_FOUND, 1, 2, False),
+        (Kind.OTHER, 1, 2, False),
+        (Kind.FORBIDDEN, 1, 2, False),
+        (Kind.PRECONDITION, 1, 2, False),
+        (Kind.NOT_FOUND, 2, 2, True),
+        (Kind.OTHER, 2, 3, True),
+        (Kind.NOT_FOUND, 1, 1, True),
+    ],
+)
+def test_the_very_same_call_is_held_after_two_tasks_if_more_than_its_arguments_decides(
+    kind: Kind, tasks: int, demanded: int, held: bool
+) -> None:
+    lived = [task(n, call("run", {"name": "x"}, "boom", kind=kind)) for n in range(tasks)]
+
+    lessons = lessons_after(lived, hold_min_trajectories=demanded)
+
+    exact = [each.lesson for each in lessons if each.lesson.condition is Condition.EXACT]
+    assert [lesson.loud for lesson in exact] == [held]
+
+
 def test_muted_lessons_stay_away_and_the_limit_keeps_those_met_last() -> None:
     tool, tries, _, _ = MISTAKES["a relative path"]
     lived = [task(n, call(tool, bad, error)) for n, (bad, error, _) in enumerate(tries)]

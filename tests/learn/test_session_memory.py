@@ -5,6 +5,7 @@ import sys
 from hashlib import blake2b
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -60,6 +61,66 @@ def test_the_call_that_just_failed_is_loud_at_once() -> None:
     assert lesson == Lesson(lesson.id, Condition.SESSION_EXACT, key, "", Kind.OTHER, 1, 1, 0.0, 0.97, True)
     assert session.lookup(call(city="Paris")) is None
     assert session.lookup(call("list", city="Atlantis")) is None
+
+
+OUTSIDE = (Kind.NOT_FOUND, Kind.OTHER, Kind.PRECONDITION, Kind.FORBIDDEN)
+
+
+def loud_at(session: SessionMemory, at: float, tool: str = "search") -> bool | None:
+    lesson = session.lookup(call(tool, city="Atlantis", at=at))
+    return None if lesson is None else lesson.loud
+
+
+@pytest.mark.parametrize("kind", OUTSIDE)
+def test_what_may_be_otherwise_by_now_is_loud_only_at_once_or_after_two_failures(kind: Kind) -> None:
+    session = memory()
+    slow = Reply(Grade.FLAGGED, kind, "boom", 4, 60.0)
+    session.seen(call(city="Atlantis", at=0.0), slow)
+
+    once = [loud_at(session, at) for at in (63.0, 70.0)]
+    session.seen(call(city="Atlantis", at=70.0), slow)
+
+    assert (once, loud_at(session, 600.0)) == ([True, False], True)
+
+
+@pytest.mark.parametrize("kind", [Kind.ARGUMENT, Kind.UNKNOWN_TOOL])
+def test_a_call_that_is_wrong_by_itself_stays_loud(kind: Kind) -> None:
+    session = memory()
+    session.seen(call(city="Atlantis", at=0.0), failed("boom", kind))
+
+    assert loud_at(session, 600.0)
+
+
+@pytest.mark.parametrize(("between", "loud"), [("list", True), ("build", False)])
+@pytest.mark.parametrize("reply", [failed("exit code 1", Kind.OTHER), HELD], ids=["failed", "no outcome"])
+def test_another_call_in_between_may_have_changed_something_unless_it_only_reads(
+    reply: Reply, between: str, loud: bool
+) -> None:
+    session = memory()
+    session.seen(call("test", city="Atlantis", at=0.0), failed("3 tests failed", Kind.OTHER))
+
+    session.seen(call(between, at=1.0), reply)
+
+    assert loud_at(session, 2.0, "test") is loud
+
+
+def test_a_cause_that_is_loud_by_now_speaks_for_a_call_that_failed_once() -> None:
+    session = memory()
+    for number in range(2):
+        session.seen(call(city="Atlantis", n=number), failed())
+
+    lesson = session.lookup(call(city="Atlantis", n=0, at=600.0))
+
+    assert brief(lesson) == (Condition.SESSION_GROUNDED, "city", 2, True)
+
+
+def test_the_place_of_a_search_is_not_held_against_the_next_search_there() -> None:
+    session = memory()
+    error = "Could not find exact match for edit in file /w/a.py"
+    for old in ("foo(1)", "bar"):
+        session.seen(call("edit", path="/w/a.py", old=old, new="x"), failed(error))
+
+    assert session.lookup(call("edit", path="/w/a.py", old="baz", new="x")) is None
 
 
 def test_how_often_it_failed_is_counted() -> None:
@@ -210,9 +271,10 @@ def test_a_new_task_keeps_the_failures_of_the_last_half_hour() -> None:
     session.seen(call(city="Atlantis", at=100.0), failed())
 
     said = [brief(session.lookup(call(city="Atlantis", at=at, task="t2"))) for at in (101.0, 1900.0, 1901.0)]
+    advice = (Condition.SESSION_EXACT, "", 1, False)
     other = [brief(session.lookup(call(city="Atlantis", n=1, at=at, task="t2"))) for at in (1900.0, 1901.0)]
 
-    assert said == [EXACT, EXACT, None]
+    assert said == [EXACT, advice, None]
     assert other == [(Condition.SESSION_GROUNDED, "city", 1, False), None]
 
 
@@ -222,7 +284,7 @@ def test_the_oldest_failures_make_room_for_new_ones() -> None:
         session.seen(call(q=number), failed("boom", Kind.OTHER))
     calls = [brief(session.lookup(call(q=number))) for number in (0, 1, 256)]
     for number in range(256):
-        session.seen(call(f"tool-{number}", q=1), failed("boom", Kind.OTHER))
+        session.seen(call(f"tool-{number}", q=1), failed("boom", Kind.ARGUMENT))
     tools = [brief(session.lookup(each)) for each in (call(q=256), call("tool-0", q=1), call("tool-255", q=1))]
 
     assert calls == [None, EXACT, EXACT]

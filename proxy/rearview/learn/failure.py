@@ -7,7 +7,9 @@ import orjson
 
 from rearview.learn.kinds import kind_of
 from rearview.learn.openings import opens_plainly
+from rearview.learn.refusals import refused_by_user
 from rearview.learn.signs import says_failure, text_fails
+from rearview.learn.unwrap import message_of
 from rearview_interceptors.api import TEXT_LIMIT_CHARS, Grade, Kind
 
 __all__ = ["kind_of", "outcome_of"]
@@ -21,7 +23,8 @@ _NOT_OUTCOMES = frozenset({-32800, -32042})
 def outcome_of(body: Mapping[str, Any]) -> tuple[Grade, Kind | None, str]:
     """Grade, kind and text of a decoded JSON-RPC reply; the kind is None unless it failed. Never raises.
 
-    An answer that only looks like an error (an echo of "Error: ...") is graded soft: one reply can't tell.
+    An answer that only looks like an error (an echo of "Error: ...") is graded soft: one reply can't tell. One that
+    says that the user refused the call is no outcome: the call never ran, and may be let through the next time.
     """
     result = body.get("result")
     if type(result) is dict and "error" not in body:
@@ -54,7 +57,7 @@ def outcome_of(body: Mapping[str, Any]) -> tuple[Grade, Kind | None, str]:
     else:
         return _OK, None, text[:TEXT_LIMIT_CHARS]
     text = text or _as_text(structured)
-    return grade, kind_of(text, grade), text[:TEXT_LIMIT_CHARS]
+    return _failed(grade, text)
 
 
 def _of_error(error: Any) -> tuple[Grade, Kind | None, str]:
@@ -67,7 +70,13 @@ def _of_error(error: Any) -> tuple[Grade, Kind | None, str]:
         return Grade.UNKNOWN, None, ""
     message = error.get("message")
     text = message if isinstance(message, str) and message else _as_text(error.get("data"))
-    return Grade.HARD, kind_of(text, Grade.HARD, code), text[:TEXT_LIMIT_CHARS]
+    return _failed(Grade.HARD, text, code)
+
+
+def _failed(grade: Grade, text: str, code: int | None = None) -> tuple[Grade, Kind | None, str]:
+    if refused_by_user(message_of(text[:TEXT_LIMIT_CHARS])):
+        return Grade.UNKNOWN, None, ""
+    return grade, kind_of(text, grade, code), text[:TEXT_LIMIT_CHARS]
 
 
 def _first_text(content: Any) -> str:

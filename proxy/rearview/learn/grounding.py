@@ -10,6 +10,7 @@ from rearview.learn.facets import Facets, folders, is_free_text, is_scalar, name
 from rearview.learn.issues import EXTRA, MISSING, TYPE, Issue, issues_of
 from rearview.learn.keys import key_of
 from rearview.learn.lazy import Lazy
+from rearview.learn.places import holds_more, names_only_places, only_a_place
 from rearview_interceptors.api import Condition, Kind
 
 MAX_ERROR_CHARS = 1500
@@ -62,7 +63,7 @@ def named_by(
     With a schema, a key counts as lacking only if the schema knows it.
     """
     error = _readable(error)
-    found = set(_values(error, facets)) | set(_names(error, facets))
+    found = set(_values(error, facets, kind)) | set(_names(error, facets))
     if kind is Kind.ARGUMENT or (kind in {None, Kind.OTHER} and _ARGUMENT.pattern.search(error)):
         issues = issues_of(error)
         found.update(_keys(error, issues, facets))
@@ -75,11 +76,11 @@ def _readable(error: str) -> str:
     return _ECHO.pattern.sub("", error[:MAX_ERROR_CHARS].replace('\\"', '"'))
 
 
-def _values(error: str, facets: Facets) -> Iterator[str]:
+def _values(error: str, facets: Facets, kind: Kind | None) -> Iterator[str]:
     low = error.lower()
     quoted = {text.strip().lower() for text in _QUOTED.pattern.findall(error)}
     hits = sorted(part for part in facets.values if _said(part[1].lower(), low, quoted))
-    if not hits:
+    if not hits or (kind is not Kind.FORBIDDEN and names_only_places(hits, quoted, error, facets)):
         return
     yield key_of(Condition.VALUE, *hits[:MAX_VALUES])
     # A path says where the call worked, and differs from task to task: what was not found there stands for itself, too.
@@ -101,13 +102,14 @@ def _said(value: str, error: str, quoted: Container[str]) -> bool:
 
 
 def _names(error: str, facets: Facets) -> Iterator[str]:
-    quoted = [text.strip() for text in _QUOTED.pattern.findall(error)]
+    quoted = [word for text in _QUOTED.pattern.findall(error) if not only_a_place(word := text.strip(), error)]
     for _, text in facets.leaves:
         if not is_free_text(text):
             continue
         read = names_in(text)
         if read.language == "sql":
-            spoken = {*quoted, *_SQL_NAMED.pattern.findall(error)}
+            named = [word for word in _SQL_NAMED.pattern.findall(error) if not only_a_place(word, error)]
+            spoken = {*quoted, *named}
             candidates = {name for word in spoken for name in _sql_names(word.lower(), read.aliases, read.only)}
         elif read.language == "py":
             candidates = {kind + word for word in quoted for kind in ("free:", "mod:", "attr:", "imp:")}
@@ -117,7 +119,9 @@ def _names(error: str, facets: Facets) -> Iterator[str]:
             candidates = {
                 word for word in words if len(word) >= MIN_NAME_CHARS and (_TELLING.pattern.search(word) or word in low)
             }
-        yield from (key_of(Condition.NAME, ("", name)) for name in candidates & read.names)
+        yield from (
+            key_of(Condition.NAME, ("", name)) for name in candidates & read.names if not only_a_place(name, error)
+        )
 
 
 def _sql_names(word: str, aliases: Mapping[str, str], only: str) -> tuple[str, str, str]:
@@ -180,8 +184,10 @@ def _relative(error: str, path: str, value: Any, kind: Kind | None, facets: Face
         # What is wrong with `a/../b` may be its dots, of which no other relative path has any.
         return
     own = {other.rstrip("/") for _, other in facets.values if folders(other)}
-    bases = [found[: -len(tail)].rstrip("/") for found in absolute_paths(error) if tail and found.endswith("/" + tail)]
-    resolved = any(base not in own for base in bases)
+    places = [found for found in absolute_paths(error) if tail and found.endswith("/" + tail)]
+    if kind is not Kind.FORBIDDEN and holds_more(facets, [(path, value)]):
+        places = [found for found in places if not only_a_place(found, error)]
+    resolved = any(found[: -len(tail)].rstrip("/") not in own for found in places)
     denied = kind is Kind.FORBIDDEN and name in _PATHLIKE and (not tail or tail in error)
     if resolved or denied:
         yield key_of(Condition.CLASS, (path, name))

@@ -3,9 +3,13 @@
 import re
 from functools import cache
 
+from rearview.learn.refusals import refused_by_user
 from rearview.learn.unwrap import message_of
 from rearview.learn.wordings import WORDINGS
 from rearview_interceptors.api import Grade, Kind
+
+OUTSIDE_DECIDES = frozenset({Kind.NOT_FOUND, Kind.OTHER, Kind.PRECONDITION, Kind.FORBIDDEN, Kind.ENVIRONMENT})
+"""Why the very same call may work the next time: something else than its arguments decides, and may have changed."""
 
 _LOOKED_AT_CHARS = 4000
 _HEAD_CHARS = 300
@@ -59,6 +63,9 @@ def kind_of(text: str, grade: Grade, code: int | None = None) -> Kind:
         return Kind.OTHER
     message = message_of(text[: 64 * 1024])[:_LOOKED_AT_CHARS].strip()
     head = message[:_HEAD_CHARS]
+    if refused_by_user(message):
+        # Whatever the call says, the next one may be let through: it is never held.
+        return Kind.ENVIRONMENT
     wording = _by_words(head, narrow=True)
     if wording is Kind.UNKNOWN_TOOL or code == _UNKNOWN_METHOD:
         return Kind.UNKNOWN_TOOL

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from rearview.learn.conditions import Parsed, parse
 from rearview.learn.counts import Evidence, Row, lesson_id
+from rearview.learn.kinds import OUTSIDE_DECIDES
 from rearview.learn.model import ScopedLesson
 from rearview.learn.outside import is_outside, roots_of
 from rearview.learn.reliability import JSON_TYPES, SILENCED_AFTER, Table, base_rate, cell_of, type_of
@@ -17,6 +18,7 @@ MAX_LESSONS = 50_000
 MAX_FIXES = 3
 DOMINANT_SHARE = 0.7
 MIN_GOOD_FORM = 2
+MIN_REPEATS = 2
 
 NEVER_LOUD = frozenset({Kind.TRANSIENT, Kind.RATE_LIMITED, Kind.ENVIRONMENT, Kind.EMPTY})
 _FROM_ONE = frozenset(
@@ -174,8 +176,10 @@ def _loud(parsed: Parsed, evidence: Evidence, options: Options) -> bool:
         return False
     if evidence.failed >= options.hold_min_trajectories:
         return True
-    # What has to come first may have come first this time, with the very same arguments.
-    return parsed.condition is Condition.EXACT and evidence.since == 0 and evidence.kind is not Kind.PRECONDITION
+    if parsed.condition is not Condition.EXACT or evidence.since or evidence.kind is Kind.PRECONDITION:
+        # What has to come first may have come first this time, with the very same arguments.
+        return False
+    return evidence.failed >= (MIN_REPEATS if evidence.kind in OUTSIDE_DECIDES else 1)
 
 
 def _plausible(row: Row, parsed: Parsed, tool: _Tool) -> bool:

@@ -20,24 +20,29 @@ class SessionMemory:
     For each outcome ask `after_failure` first, if it failed, and then tell it by `seen`. A success forgets the same
     call, whatever it shows to work after all, and the loops of its tool; one of a tool that isn't known as read-only
     may have changed what the failures were about, so of these it leaves only wrong arguments, and no longer loud.
+    Where more than the arguments decides, the same call is loud after one failure only if it comes at once, with no
+    other call in between that may have changed something, even by failing.
     `call.at` is the only clock: failures count for 30 minutes, loops until the task ends. At most 256 tools are
     remembered; the oldest go first. `tools` has what failed, by tool: while it is empty there is nothing to look up.
     """
 
-    __slots__ = ("_is_read_only", "_task", "tools")
+    __slots__ = ("_events", "_is_read_only", "_task", "tools")
 
     def __init__(self, is_read_only: Callable[[str], bool]) -> None:
         self._is_read_only = is_read_only
         self._task = ""
+        self._events = 0
         self.tools: OrderedDict[str, ToolFailures] = OrderedDict()
 
     def seen(self, call: Call, reply: Reply) -> None:
-        """Take in how a call ended; what is no outcome (held, cancelled, a task handle) changes nothing."""
+        """Take in how a call ended; what is no outcome (held, cancelled, a task handle) forgets and adds nothing."""
         if reply.grade is _OK:
             if self.tools:
                 self._succeeded(call)
         elif reply.grade in FAILED:
             self._failed(call, reply)
+        elif self.tools and not self._is_read_only(call.tool):
+            self._events += 1
 
     def forget(self) -> None:
         """The server, or the conversation, is a new one: what failed before may work now."""
@@ -46,7 +51,7 @@ class SessionMemory:
     def lookup(self, call: Call) -> Lesson | None:
         """Return what this session says against a call that is about to be made."""
         tool = self.tools.get(call.tool)
-        return None if tool is None else tool.lookup(call)
+        return None if tool is None else tool.lookup(call, self._events)
 
     def after_failure(self, call: Call, reply: Reply) -> Lesson | None:
         """Return what this session says to a failure: the third of its like in this task, or its cause was known."""
@@ -65,7 +70,9 @@ class SessionMemory:
         from rearview.learn.tool_failures import ToolFailures, recent
 
         self._enter(call)
-        recent(self.tools, call.tool, ToolFailures, MAX_TOOLS).add(call, reply)
+        if not self._is_read_only(call.tool):
+            self._events += 1
+        recent(self.tools, call.tool, ToolFailures, MAX_TOOLS).add(call, reply, self._events)
 
     def _succeeded(self, call: Call) -> None:
         self._enter(call)

@@ -7,6 +7,7 @@ from typing import TypeVar
 from rearview.learn.blake2 import blake2b
 from rearview.learn.conditions import field_of, named_by
 from rearview.learn.facets import Facets
+from rearview.learn.kinds import OUTSIDE_DECIDES
 from rearview.learn.matching import Matcher
 from rearview.learn.model import ScopedLesson
 from rearview.learn.template import template_of
@@ -21,6 +22,8 @@ MAX_LOOPS = 64
 KEEP_SECONDS = 1800.0
 LOOP_FAILURES = 3
 LOUD_FAILURES = 2
+# Less than an agent takes to change a file by itself, which nobody tells us of, and to call again.
+AT_ONCE_SECONDS = 5.0
 
 # How often a repeat failed again in recorded runs, rounded down.
 _EXACT_SCORE = 0.97
@@ -31,15 +34,19 @@ _ONLY_THE_SAME_CALL = _NOT_FORESEEABLE | {Kind.EMPTY}
 
 
 class _Failures:
-    """How often something failed, why, and when last; `certain` if any of it was more than a text that reads so."""
+    """How often something failed, why, and when last; `certain` if any of it was more than a text that reads so.
 
-    __slots__ = ("at", "certain", "kind", "number")
+    `ended` and `events` tell when the last failure was answered, and how much had happened in the session by then.
+    """
+
+    __slots__ = ("at", "certain", "ended", "events", "kind", "number")
 
     def __init__(self) -> None:
         self.certain = False
         self.number = 0
         self.kind = Kind.OTHER
-        self.at = 0.0
+        self.at = self.ended = 0.0
+        self.events = 0
 
     def add(self, kind: Kind, at: float) -> None:
         self.number += 1
@@ -61,15 +68,18 @@ class ToolFailures:
     def __bool__(self) -> bool:
         return bool(self._exact or self._named or self._loops)
 
-    def lookup(self, call: Call) -> Lesson | None:
-        """Return what is known against a call: that it failed itself, or that a cause named by an error is in it."""
+    def lookup(self, call: Call, events: int) -> Lesson | None:
+        """Return what is known against a call: that it failed itself, or that a cause named by an error is in it.
+
+        `events` counts what happened in the session and may have changed the world.
+        """
         known = self._exact.get(call.digest)
         if known is not None and call.at - known.at <= KEEP_SECONDS:
             key = f"{Condition.EXACT}:{call.digest.hex()}"
             ident = _ident("exact", call.tool, key)
-            # Without arguments nothing in it can be wrong, and what only reads like a failure may be a success.
-            unclear = not call.arguments or not known.certain
-            loud = known.kind is not Kind.EMPTY and (known.number >= LOUD_FAILURES or not unclear)
+            loud = _is_loud(call, known, events)
+            if not loud and (named := self._by_name(call)) is not None and named.loud:
+                return named
             return _lesson(ident, Condition.SESSION_EXACT, key, known.kind, known.number, _EXACT_SCORE, loud=loud)
         return self._by_name(call)
 
@@ -83,8 +93,8 @@ class ToolFailures:
             return _lesson(ident, Condition.SESSION_LOOP, "", kind, loop.number + 1, _NAMED_SCORE, loud=False)
         return None if kind in _ONLY_THE_SAME_CALL else self._by_name(call)
 
-    def add(self, call: Call, reply: Reply) -> None:
-        """Remember a failure."""
+    def add(self, call: Call, reply: Reply, events: int) -> None:
+        """Remember a failure; `events` counts what happened in the session, this failure included."""
         kind = reply.kind or Kind.OTHER
         recent(self._loops, template_of(reply.text, call.arguments), _Failures, MAX_LOOPS).add(kind, call.at)
         if kind in _NOT_FORESEEABLE:
@@ -92,6 +102,7 @@ class ToolFailures:
         failures = recent(self._exact, call.digest, _Failures, MAX_DIGESTS)
         failures.add(kind, call.at)
         failures.certain |= reply.grade is not Grade.SOFT
+        failures.ended, failures.events = call.at + reply.took_s, events
         if kind in _ONLY_THE_SAME_CALL:
             return
         for key in named_by(reply.text, Facets(call.arguments), kind):
@@ -143,6 +154,16 @@ def recent(table: OrderedDict[K, V], key: K, make: Callable[[], V], limit: int) 
             table.popitem(last=False)
     table.move_to_end(key)
     return entry
+
+
+def _is_loud(call: Call, known: _Failures, events: int) -> bool:
+    if known.kind is Kind.EMPTY or known.number >= LOUD_FAILURES:
+        return known.kind is not Kind.EMPTY
+    if not call.arguments or not known.certain:
+        # Without arguments nothing in it can be wrong, and what only reads like a failure may be a success.
+        return False
+    unchanged = known.events == events and call.at - known.ended <= AT_ONCE_SECONDS
+    return unchanged or known.kind not in OUTSIDE_DECIDES
 
 
 def _named_lesson(tool: str, key: str, known: _Failures) -> Lesson:

@@ -33,6 +33,11 @@ WORDINGS: tuple[tuple[Kind, str], ...] = (
         r"""~\bno such (?:table|column|file|collection|index|database|key|bucket|container|image|branch)\b""",
     ),
     (
+        Kind.TRANSIENT,
+        r"""~\b(?:try|retry)(?: it| this| again)* (?:(?:later|shortly|soon)\b|(?:in|after) (?:an? |some |few |\d));
+        稍后再试; 稍后重试; 请稍后; 请稍候; 稍等; 未就绪; 尚未就绪; 未准备好; 没有准备好""",
+    ),
+    (
         Kind.PRECONDITION,
         r"""not found in the current page; modal state; no session; no active; session not found;
         ~session \S+ not found; not initialized; not been initialized; not logged in; log in first; login first;
@@ -65,8 +70,13 @@ WORDINGS: tuple[tuple[Kind, str], ...] = (
     (
         Kind.TRANSIENT,
         r"""timeout; timed out; time out; temporarily; service unavailable; bad gateway; gateway time;
-        socket hang up; connection reset; connection closed; try again later; deadlock; is locked; overloaded;
-        internal server error; internal error; another git process; 超时; 稍后; 繁忙; 暂时""",
+        socket hang up; connection reset; connection closed; deadlock; is locked; overloaded;
+        internal server error; internal error; another git process; by another process;
+        ~\b(?:is|are|or resource|resource|server|system|device|too|currently|still) busy\b; ~\bstarting up\b;
+        ~(?:\bnot|n't) (?:yet |fully )?ready\b;
+        ~\b(?:still|currently) (?:being )?(?:index|load|start|boot|initiali[sz]|warm|buil[dt]|process|sync|compil)\w*;
+        ~正在(?:建立|构建|重建)?(?:索引|启动|重启|加载|初始化|处理|同步|构建|编译|更新); 超时; 稍后; 繁忙; 忙碌; 暂时;
+        被占用""",
     ),
     (
         Kind.EMPTY,
@@ -96,6 +106,11 @@ WORDINGS: tuple[tuple[Kind, str], ...] = (
         unable to locate; not a git repository; no item; not a valid object; no files matching; unknown;
         missing; has no column; cannot access; filenotfound; keyerror; no longer exists; not available;
         not recognized; 找不到; 不存在; 未找到; 没有找到""",
+    ),
+    (
+        Kind.TRANSIENT,
+        r"""~\bplease (?:retry|try again)\s*(?:$|[.,!)]);
+        ~\bplease retry (?:your|the|this) (?:request|call|operation)\b; 请重试""",
     ),
     (
         Kind.ARGUMENT,
