@@ -65,6 +65,7 @@ THIRD_PARTIES = {
         "rearview.app",
         "rearview.recorder",
     ),
+    "httptools": ("rearview.transports.http",),
     "sqlalchemy": (
         "rearview.store.ledger",
         "rearview.store.migrations",
@@ -81,8 +82,8 @@ IMPURE_MODULES = {
     "socket", "sqlite3", "ssl", "subprocess", "tempfile", "threading", "time", "urllib",
 }  # fmt: skip
 HEAVY = {
-    "argparse", "asyncio", "concurrent", "httpx", "logging", "mcp", "numpy", "pydantic", "qdrant_client", "qdrant_edge",
-    "rich", "sqlalchemy", "starlette", "structlog", "subprocess", "tomllib",
+    "argparse", "asyncio", "concurrent", "httptools", "httpx", "logging", "mcp", "numpy", "pydantic", "qdrant_client",
+    "qdrant_edge", "rich", "sqlalchemy", "starlette", "structlog", "subprocess", "tomllib",
 }  # fmt: skip
 
 

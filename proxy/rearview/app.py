@@ -10,20 +10,20 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
 from rearview.config import Capture as CaptureOptions
 from rearview.config import Config, Warn, load
-from rearview.core.calls import CallDesk, Reading
+from rearview.core.calls import CallDesk, Reading, ToolFacts
 from rearview.core.meeting import Observer
 from rearview.core.speaking import Speaker
 from rearview.core.task import TaskClock
 from rearview.errors import ConfigError, StoreError
 from rearview.learn.blake2 import blake2b
 from rearview.learn.failure import outcome_of
-from rearview.learn.knowledge import Knowledge
+from rearview.learn.knowledge import Knowledge, Tally
 from rearview.learn.openings import quote_opens_plainly
 from rearview.log import report
 from rearview.recorder import Recorder
@@ -39,12 +39,88 @@ from rearview_interceptors.warn import WarnOnKnownFailure
 _LOST_DIGITS = re.compile(rb"[:\[,]-?\d+(?:\.\d+)?e\+\d+[,\]}]")
 
 
-class Relay(NamedTuple):
-    """What a session is made of, and what has to be closed after it."""
+class Relay:
+    """What all conversations with one server share, and what makes the parts of each."""
 
-    desk: CallDesk
-    observer: Observer
-    close: Callable[[], None]
+    def __init__(
+        self, config: Config, config_path: Path | None, server: str, command: Sequence[str], state: StateFolder | None
+    ) -> None:
+        env = (f"project:{_short_hash(_project())}", f"os:{os.uname().sysname.lower()}", *config.environment)
+        self._config = config
+        self._server = server
+        self._env = env
+        self._recorder = recorder = Recorder(config, config_path, state, server, env, client_process)
+        self._interceptors = _loaded(config.interceptors, recorder.report)
+        self._capture = Capture(recorder.finished, lambda s, t: config.capture_for(s, t) != "off")
+        self._lessons = LessonsFile(state.lessons, recorder.report) if state else _NoLessons()
+        self._tools: dict[str, ToolFacts] = {}
+        self._speaker = Speaker(
+            control_share=config.warn.control_share,
+            budget=config.warn.budget_per_task,
+            mode_for=lambda tool: config.mode_for(server, tool),
+        )
+        self._voice = SpokenWords(self._tools, _bases(command), config.warn.locale)
+        self._digest = _digester(state)
+        self._tally = Tally()
+        recorder.evaluated = lambda: self._tally.evaluated
+
+    def parts(self, client: str = "") -> tuple[CallDesk, Observer]:
+        """Return what judges and watches one conversation: with memory of its own, and the same lessons as all.
+
+        `client` names the other side where that is not the process that started us.
+        """
+        config, tools = self._config, self._tools
+        knowledge = Knowledge(
+            self._lessons,
+            config.owner,
+            self._server,
+            self._env,
+            lambda tool: tool in tools and tools[tool].read_only,
+            time.perf_counter,
+            lambda tool: tools[tool].schema if tool in tools else None,
+        )
+        knowledge.tally = self._tally
+        warn = WarnOnKnownFailure(knowledge.lookup, knowledge.explain, knowledge.memory.seen)
+        report = self._recorder.report
+        desk = CallDesk(
+            self._server,
+            Chain(self._interceptors, time.perf_counter, report, ours=(self._capture, warn)),
+            self._speaker,
+            voice=self._voice,
+            reading=Reading(
+                self._digest,
+                outcome_of,
+                quote_opens_plainly,
+                lambda: not knowledge.memory.tools,
+                TaskClock(client or f"{os.getppid()}-{os.getpid()}-{time.time():.0f}", config.tasks.idle_gap_s),
+                slim,
+            ),
+            tools=tools,
+        )
+        return desk, _Listener(self._recorder, knowledge.memory.forget)
+
+    def close(self) -> None:
+        """Write what is queued, within a moment."""
+        self._recorder.close()
+
+
+class _Listener:
+    """Hears what one conversation learns of its server: a new one forgets what failed in the one before."""
+
+    def __init__(self, recorder: Recorder, forget: Callable[[], None]) -> None:
+        self._recorder = recorder
+        self._forget = forget
+
+    def on_server(self, client: Mapping[str, Any], server: Mapping[str, Any]) -> None:
+        self._forget()
+        self._recorder.on_server(client, server)
+
+    def on_tools(self, tools: list[Any]) -> None:
+        self._recorder.on_tools(tools)
+
+    def on_restart(self, exit_code: int) -> None:
+        self._forget()
+        self._recorder.on_restart(exit_code)
 
 
 def relay_for(server: str, config_file: str, command: Sequence[str], state_folder: str = "") -> Relay:
@@ -59,53 +135,11 @@ def relay_for(server: str, config_file: str, command: Sequence[str], state_folde
     except (ConfigError, OSError) as error:
         report("config.unusable", {"reason": str(error), "what_now": "relaying without capture and warnings"})
         config = Config(owner="unknown", capture=CaptureOptions(mode="off"), warn=Warn(mode="observe"))
-        return build(config, path, server, command, None)
+        return Relay(config, path, server, command, None)
     for note in config.notes:
         report("config.project_ignored", {"note": note})
     named = {"REARVIEW_STATE_DIR": state_folder} if state_folder else {}
-    return build(config, path, server, command, _state({**os.environ, **named}))
-
-
-def build(
-    config: Config, config_path: Path | None, server: str, command: Sequence[str], state: StateFolder | None
-) -> Relay:
-    """Return the parts of a relay for one wrapped server; without a state folder it keeps nothing."""
-    env = (f"project:{_short_hash(_project())}", f"os:{os.uname().sysname.lower()}", *config.environment)
-    recorder = Recorder(config, config_path, state, server, env, client_process)
-    tools: dict[str, Any] = {}
-    capture = Capture(recorder.finished, lambda s, t: config.capture_for(s, t) != "off")
-    knowledge = Knowledge(
-        LessonsFile(state.lessons, recorder.report) if state else _NoLessons(),
-        config.owner,
-        server,
-        env,
-        lambda tool: tool in tools and tools[tool].read_only,
-        time.perf_counter,
-        lambda tool: tools[tool].schema if tool in tools else None,
-    )
-    recorder.evaluated = lambda: knowledge.evaluated
-    recorder.on_renewed = knowledge.memory.forget
-    warn = WarnOnKnownFailure(knowledge.lookup, knowledge.explain, knowledge.memory.seen)
-    desk = CallDesk(
-        server,
-        Chain(_loaded(config.interceptors), time.perf_counter, recorder.report, ours=(capture, warn)),
-        Speaker(
-            control_share=config.warn.control_share,
-            budget=config.warn.budget_per_task,
-            mode_for=lambda tool: config.mode_for(server, tool),
-        ),
-        voice=SpokenWords(tools, _bases(command), config.warn.locale),
-        reading=Reading(
-            _digester(state),
-            outcome_of,
-            quote_opens_plainly,
-            lambda: not knowledge.memory.tools,
-            TaskClock(f"{os.getppid()}-{os.getpid()}-{time.time():.0f}", config.tasks.idle_gap_s),
-            slim,
-        ),
-        tools=tools,
-    )
-    return Relay(desk, recorder, recorder.close)
+    return Relay(config, path, server, command, _state({**os.environ, **named}))
 
 
 class _NoLessons:
@@ -159,8 +193,8 @@ def slim(call: Call) -> Call:
     return call._replace(seal=call.digest, arguments=canonical(call.arguments).value)
 
 
-def _loaded(names: Sequence[str]) -> list[Interceptor]:
-    """Import the user's interceptors (`package.module:factory`); one that can't be had is left out."""
+def _loaded(names: Sequence[str], report: Callable[[str, Mapping[str, object]], None]) -> list[Interceptor]:
+    """Import the user's interceptors (`package.module:factory`); one that can't be had is left out and reported."""
     found = []
     for name in names:
         module, _, factory = name.partition(":")

@@ -45,7 +45,6 @@ class Recorder:
         client: Callable[[], str],
     ) -> None:
         self.evaluated: Callable[[], int] = int
-        self.on_renewed: Callable[[], None] = _nothing_to_forget
         self._state = state
         self._config_path = config_path
         self._learner = config.learner.enabled
@@ -82,7 +81,6 @@ class Recorder:
 
     def on_server(self, client: Mapping[str, Any], server: Mapping[str, Any]) -> None:
         """Both sides have named themselves: a conversation begins."""
-        self.on_renewed()
         self._put(ServerNamed(client, server))
 
     def on_tools(self, tools: list[Any]) -> None:
@@ -91,7 +89,6 @@ class Recorder:
 
     def on_restart(self, exit_code: int) -> None:
         """The server works again after it had ended; what it knew of this conversation is gone."""
-        self.on_renewed()
         to_stderr("server.restarted", {"exit_code": exit_code, "state": "what the server knew of this session is gone"})
         self._put(Restarted(exit_code))
 
@@ -149,7 +146,3 @@ def _limits_of(options: JournalOptions) -> Limits:
 
 def _forgotten(item: Finished, size: int) -> None:
     """Nothing is kept without a state folder."""
-
-
-def _nothing_to_forget() -> None:
-    """Nobody remembers this session yet."""

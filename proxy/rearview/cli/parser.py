@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 
-from rearview.cli import calls, demo, learn, lessons, status
+from rearview.cli import calls, demo, learn, lessons, serve, status
 from rearview.cli.context import read_context
 from rearview.cli.options import CommandParser, add_shared
 
@@ -21,7 +21,7 @@ start here:
 """
 
 WRAP = "relay a server on standard input and output: wrap [--name N] [--config FILE] [--state FOLDER] -- COMMAND ARG..."
-COMMANDS = (demo, status, lessons, calls, learn)
+COMMANDS = (demo, serve, status, lessons, calls, learn)
 
 
 def build() -> CommandParser:

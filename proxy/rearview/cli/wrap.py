@@ -153,7 +153,7 @@ def _relay(options: Options, child: Child) -> int:
         from rearview.app import relay_for
 
         loaded.append(relay_for(options.name, options.config, options.command, options.state))
-        return loaded[0].desk, loaded[0].observer
+        return loaded[0].parts()
 
     try:
         return StdioRelay(options.command, Session(load), report).run(child)

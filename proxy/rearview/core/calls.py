@@ -76,7 +76,7 @@ class Reading(NamedTuple):
 class CallDesk:
     """Judges the calls of one session. It never changes a message itself; it returns the bytes that replace one.
 
-    `tools` has what `tools/list` said; `said` what was said of a call that is on its way, by the key of its id.
+    `tools` has what `tools/list` said; `said` what was said of a call that is on its way, by its `id()`.
     """
 
     def __init__(
@@ -94,14 +94,14 @@ class CallDesk:
         self.speaker = speaker
         self.voice = voice
         self.tools = tools
-        self.said: dict[Any, Said] = {}
+        self.said: dict[int, Said] = {}
         self._digest, self._outcome, self.is_plain, self._may_wait, self._tasks, self._slim = reading
         self._over: list[_Over] = []
         self._task = ""
         self._last_call = float("-inf")
 
     def request(
-        self, key: Any, message_id: Any, body: JsonObject, size: int, now: float, in_flight: InFlight | None
+        self, message_id: Any, body: JsonObject, size: int, now: float, in_flight: InFlight | None
     ) -> Call | bytes | None:
         """Return the call that goes to the server, our own answer if it is held, or `None` if it can't be read.
 
@@ -126,26 +126,26 @@ class CallDesk:
         if self.speaker.held:
             repeated = self.speaker.release(call)
             if repeated is not None:
-                self.said[key] = Said("repeat", repeated)
+                self.said[id(call)] = Said("repeat", repeated)
                 return call
         verdict = self.chain.on_request(call)
         if verdict is None:
             return call if size < LARGE_BYTES else self._slim(call)
         may_hold = in_flight is not None and _may_hold(params, call, in_flight)
-        return self._held(key, call, verdict.lesson, may_hold) or call
+        return self._held(call, verdict.lesson, may_hold) or call
 
-    def _held(self, key: Any, call: Call, lesson: Lesson, may_hold: bool) -> bytes | None:
+    def _held(self, call: Call, lesson: Lesson, may_hold: bool) -> bytes | None:
         channel = self.speaker.judge(call, lesson, "hold") if may_hold else "silent"
         spoken = self.voice.held(lesson, call) if channel == "hold" else None
         if spoken is None:
-            self.said[key] = Said("silent" if channel == "hold" else channel, lesson.id)
+            self.said[id(call)] = Said("silent" if channel == "hold" else channel, lesson.id)
             return None
         self.speaker.hold(call, lesson)
         self.settle()
         self.chain.on_finished(call, _HELD, Said("hold", lesson.id))
         return held_result(call.id, spoken.text, modern=call.modern, meta=spoken.meta)
 
-    def reply(self, key: Any, call: Call, body: JsonObject, line: bytes, now: float, may_hint: bool) -> bytes | None:
+    def reply(self, call: Call, body: JsonObject, line: bytes, now: float, may_hint: bool) -> bytes | None:
         """Return the reply with a hint in it, or `None` when it stays as it is."""
         if self._over:
             self.settle()
@@ -153,11 +153,11 @@ class CallDesk:
         reply: Reply = _tuple(Reply, (grade, kind, text, len(line), now - call.at))
         hinted = None
         if grade is not _OK and grade in FAILED and may_hint and len(line) <= HINT_LIMIT_BYTES:
-            hinted = self._hinted(key, call, reply, body, line)
-        self.chain.on_finished(call, reply, self.said.pop(key, None) if self.said else None)
+            hinted = self._hinted(call, reply, body, line)
+        self.chain.on_finished(call, reply, self.said.pop(id(call), None) if self.said else None)
         return hinted
 
-    def succeeded(self, key: Any, call: Call, quote: bytes, size: int, now: float) -> None:
+    def succeeded(self, call: Call, quote: bytes, size: int, now: float) -> None:
         """Take in a reply that is one text and nothing else, and whose text `is_plain`.
 
         While no success matters at once, such calls are kept back for `settle`: many of them, one after the other, cost
@@ -166,7 +166,7 @@ class CallDesk:
         over = self._over
         over.append((call, quote, size, now))
         if self.said or len(over) >= KEPT_BACK or not self._may_wait():
-            said = self.said.pop(key, None) if self.said else None
+            said = self.said.pop(id(call), None) if self.said else None
             self._settle(over, said)
 
     @property
@@ -186,7 +186,7 @@ class CallDesk:
             reply: Reply = _tuple(Reply, (_OK, None, quote, size, now - call.at))
             self.chain.on_finished(call, reply, last_said if place == last else None)
 
-    def _hinted(self, key: Any, call: Call, reply: Reply, body: JsonObject, line: bytes) -> bytes | None:
+    def _hinted(self, call: Call, reply: Reply, body: JsonObject, line: bytes) -> bytes | None:
         verdict = self.chain.on_response(call, reply)
         if verdict is None or _is_task(body):
             return None
@@ -199,22 +199,22 @@ class CallDesk:
             schema = facts is not None and facts.has_output_schema
             changed = with_hint(line, body, spoken.text, has_output_schema=schema)
         if changed is not None:
-            self.said[key] = Said("hint", lesson.id)
+            self.said[id(call)] = Said("hint", lesson.id)
         else:
-            self.said.setdefault(key, Said("control" if channel == "control" else "silent", lesson.id))
+            self.said.setdefault(id(call), Said("control" if channel == "control" else "silent", lesson.id))
         return changed
 
-    def lost(self, key: Any, call: Call, now: float) -> None:
+    def lost(self, call: Call, now: float) -> None:
         """Report a call whose server died under it."""
-        self._finish(key, call, now, Grade.HARD, Kind.TRANSIENT, "the server ended before it answered")
+        self._finish(call, now, Grade.HARD, Kind.TRANSIENT, "the server ended before it answered")
 
-    def unanswered(self, key: Any, call: Call, now: float) -> None:
+    def unanswered(self, call: Call, now: float) -> None:
         """Report a call that was cancelled, or was still open when the conversation ended: not an outcome."""
-        self._finish(key, call, now, Grade.UNKNOWN, None, "")
+        self._finish(call, now, Grade.UNKNOWN, None, "")
 
-    def _finish(self, key: Any, call: Call, now: float, grade: Grade, kind: Kind | None, text: str) -> None:
+    def _finish(self, call: Call, now: float, grade: Grade, kind: Kind | None, text: str) -> None:
         self.settle()
-        self.chain.on_finished(call, Reply(grade, kind, text, 0, now - call.at), self.said.pop(key, None))
+        self.chain.on_finished(call, Reply(grade, kind, text, 0, now - call.at), self.said.pop(id(call), None))
 
     def learn_tools(self, tools: list[Any]) -> None:
         """Note the schemas of a `tools/list` answer (or of one page of it)."""

@@ -62,7 +62,7 @@ class Session:
         if body.get("method") != "tools/call" or (type(key) is not int and type(key) is not str):
             return self._note(body, line, now, True)
         # The usual case, without detours.
-        call = (self._parts or self.wake())[0].request(key, key, body, len(line), now, self._pending)
+        call = (self._parts or self.wake())[0].request(key, body, len(line), now, self._pending)
         if isinstance(call, bytes):
             return Answer(call)
         self._pending[key] = call or Pending(key, "tools/call")
@@ -84,7 +84,7 @@ class Session:
             desk = (self._parts or self.wake())[0]
             # An answer of ours must bear the very id; for one that is written oddly (1E2) there is none.
             plain = alone and type(message_id) is not float
-            call = desk.request(key, message_id, body, len(line), now, self._pending if plain else None)
+            call = desk.request(message_id, body, len(line), now, self._pending if plain else None)
             if isinstance(call, bytes):
                 return Answer(call)
             self._pending[key] = call or Pending(message_id, method)
@@ -103,7 +103,7 @@ class Session:
             call = self._pending.get(key)
             if call is not None and not isinstance(call, Pending):
                 # Whatever the server may still answer is no outcome of the call.
-                self.wake()[0].unanswered(key, call, now)
+                self.wake()[0].unanswered(call, now)
                 self._pending[key] = Pending(call.id, "tools/call")
         return PASS
 
@@ -116,8 +116,8 @@ class Session:
             return SWALLOW
         return PASS
 
-    def from_server(self, line: bytes, now: float, *, late: bool = False) -> FromServer:
-        """Decide about a line of the server; `late` is for `catch_up`."""
+    def from_server(self, line: bytes, now: float, *, late: bool = False, may_change: bool = True) -> FromServer:
+        """Decide about a line of the server; `late` is for `catch_up`. Without `may_change` it gets no hint."""
         size = len(line)
         if size <= ANSWER_BYTES and self._parts is not None:
             plain = self._envelope.open(line)
@@ -141,7 +141,7 @@ class Session:
                 # A new server counts its questions from the start again; from now on the answer is meant for it.
                 self._stale.discard(key)
             return PASS
-        return self._answered(body, line, now, True)
+        return self._answered(body, line, now, may_change)
 
     def _is_over(self, plain: tuple[Any, bytes], size: int, now: float) -> bool:
         """Finish the call that a plain answer belongs to; false if the answer has to be decoded after all."""
@@ -151,7 +151,7 @@ class Session:
         if call is None or isinstance(call, Pending) or not desk.is_plain(quote):
             return False
         del self._pending[key]
-        desk.succeeded(key, call, quote, size, now)
+        desk.succeeded(call, quote, size, now)
         return True
 
     @property
@@ -184,7 +184,7 @@ class Session:
         if isinstance(pending, Pending):
             self._observe(pending.method, body)
             return PASS
-        hinted = (self._parts or self.wake())[0].reply(key, pending, body, line, now, alone)
+        hinted = (self._parts or self.wake())[0].reply(pending, body, line, now, alone)
         if hinted is not None:
             return Replace(hinted)
         self._envelope.learn(line, body)
@@ -201,9 +201,9 @@ class Session:
         """Return an answer for each request in flight. What came from the dead server before counts as it is."""
         what = f"The MCP server ended with exit code {exit_code} before it answered."
         answers = []
-        for key, pending in self._pending.items():
+        for pending in self._pending.values():
             if not isinstance(pending, Pending):
-                self.wake()[0].lost(key, pending, now)
+                self.wake()[0].lost(pending, now)
             data = {"exitCode": exit_code, "stderr": stderr_tail}
             answers.append(error_answer(pending.id, f"{what} {stderr_tail}".rstrip(), data))
         self._pending.clear()
@@ -228,8 +228,8 @@ class Session:
 
     def close(self, now: float) -> None:
         """Report the calls that never got an answer."""
-        for key, pending in self._pending.items():
+        for pending in self._pending.values():
             if not isinstance(pending, Pending):
-                self.wake()[0].unanswered(key, pending, now)
+                self.wake()[0].unanswered(pending, now)
         self._pending.clear()
         self.settle()

@@ -24,11 +24,17 @@ class Lessons(Protocol):
         ...
 
 
-class Knowledge:
-    """Answers `lookup` and `explain` for one server; `memory` has to see how every call ended.
+class Tally:
+    """Counts the calls that lessons were tried on, for all who share it."""
 
-    `evaluated` counts the calls that lessons were tried on.
-    """
+    __slots__ = ("evaluated",)
+
+    def __init__(self) -> None:
+        self.evaluated = 0
+
+
+class Knowledge:
+    """Answers `lookup` and `explain` for one server; `memory` has to see how every call ended."""
 
     def __init__(
         self,
@@ -40,7 +46,7 @@ class Knowledge:
         clock: Callable[[], float],
         schema_of: Callable[[str], Mapping[str, Any] | None] = lambda _: None,
     ) -> None:
-        self.evaluated = 0
+        self.tally = Tally()
         self._lessons = lessons
         self._owner = owner
         self._server = server
@@ -65,7 +71,7 @@ class Knowledge:
         own = self.memory.lookup(call) if self.memory.tools else None
         if matcher is None:
             return own
-        self.evaluated += 1
+        self.tally.evaluated += 1
         known = matcher.match(call)
         if own is None or (known is not None and known.loud and not own.loud):
             return known

@@ -17,6 +17,8 @@ from rearview_interceptors.api import TEXT_LIMIT_CHARS, Call, Reply, Said
 Finished = tuple[Call, Reply, Said | None]
 NARROWED = "[redacted:narrow]"
 NAME_CHARS = 200
+HTTP_CLIENT = "http-"
+"""Names of clients that connect by HTTP begin so."""
 
 
 class ServerNamed(NamedTuple):
@@ -114,7 +116,7 @@ class LineEncoder:
             "at": call.at + self._offset,
             "ms": reply.took_s * 1000,
             "owner": self._who.owner,
-            "client": self._client,
+            "client": self._client_of(call.task),
             "server": self._who.server,
             "server_version": self._server_version,
             "tool": _redacted(call.tool, NAME_CHARS),
@@ -128,6 +130,10 @@ class LineEncoder:
             "env": self._who.env,
             "said": said and {"channel": said.channel, "lesson": said.lesson},
         }
+
+    def _client_of(self, task: str) -> str:
+        # Who connects by HTTP is not the process that started us; its tasks are named after it.
+        return task.rpartition(":")[0] if task.startswith(HTTP_CLIENT) else self._client
 
     def _result(self, text: str) -> str:
         # What is as long as `outcome_of` lets a text be has been cut there.

@@ -1,0 +1,270 @@
+"""The side that clients connect to: HTTP/1.1 on asyncio's protocols, parsed by httptools.
+
+Raw, because what a relay adds is nearly all in this layer: a web framework costs as much as all the rest together.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple, cast
+
+import httptools
+
+from rearview.transports.http_heads import Headers, field, response_head
+
+HEAD_LIMIT_BYTES = 64 * 2**10
+BODY_LIMIT_BYTES = 64 * 2**20
+SLOW_SECONDS = 30.0
+"""How long a client may take for a head, or between two parts of a body."""
+IDLE_SECONDS = 300.0
+HIGH_WATER_BYTES = 2**20
+_BODILESS = frozenset({204, 304})
+
+
+class Request(NamedTuple):
+    """One request, read whole."""
+
+    method: bytes
+    target: bytes
+    headers: Headers
+    body: bytes
+
+
+class Exchange:
+    """One request and the way to answer it. `on_gone` is called when the client leaves before the answer is whole.
+
+    Answer by `respond`, or by `start`, `write` and `end`. After the client has left, all of them do nothing.
+    `on_pause(True)` asks for no more `write` until `on_pause(False)`.
+    """
+
+    __slots__ = ("_chunked", "_connection", "_keep_alive", "is_open", "on_gone", "on_pause", "request", "started")
+
+    def __init__(self, connection: "Connection", request: Request, *, keep_alive: bool) -> None:
+        self.request = request
+        self.is_open = True
+        self.started = False
+        self.on_gone: Callable[[], None] = _nothing
+        self.on_pause: Callable[[bool], None] = _ignored
+        self._connection = connection
+        self._keep_alive = keep_alive
+        self._chunked = False
+
+    def respond(self, status: int, headers: Headers, body: bytes, reason: bytes = b"") -> None:
+        """Send a whole response."""
+        if self.is_open:
+            self.started = True
+            length = [] if status in _BODILESS else [(b"content-length", b"%d" % len(body))]
+            head = response_head(status, reason, [*headers, *length, *self._closing()])
+            self._connection.send(head if self.request.method == b"HEAD" else head + body)
+            self._over()
+
+    def start(self, status: int, headers: Headers, reason: bytes = b"", length: int | None = None) -> None:
+        """Send the head of a response whose body follows; without a `length` it goes out in chunks."""
+        if self.is_open:
+            self.started = True
+            bodiless = status in _BODILESS or self.request.method == b"HEAD"
+            self._chunked = length is None and not bodiless
+            framing: Headers = ()
+            if length is not None:
+                framing = ((b"content-length", b"%d" % length),)
+            elif self._chunked:
+                framing = ((b"transfer-encoding", b"chunked"),)
+            self._connection.send(response_head(status, reason, [*headers, *framing, *self._closing()]))
+
+    def write(self, data: bytes) -> None:
+        """Send a part of the body as it is."""
+        if self.is_open and data:
+            self._connection.send(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
+
+    def end(self) -> None:
+        """Say that the body is whole."""
+        if self.is_open:
+            if self._chunked:
+                self._connection.send(b"0\r\n\r\n")
+            self._over()
+
+    def abort(self) -> None:
+        """Close the connection: the body that was begun will never be whole, and the client has to see that."""
+        if self.is_open:
+            self.is_open = False
+            self._connection.close()
+
+    def _closing(self) -> Headers:
+        return () if self._keep_alive else ((b"connection", b"close"),)
+
+    def _over(self) -> None:
+        self.is_open = False
+        self._connection.finished(keep_alive=self._keep_alive)
+
+
+class Connection(asyncio.Protocol):
+    """One client's connection. Requests that follow each other are handled one after the other."""
+
+    def __init__(self, handle: Callable[[Exchange], None], body_limit: int, open_ones: "set[Connection]") -> None:
+        self._handle = handle
+        self._body_limit = body_limit
+        self._open_ones = open_ones
+        self._parser = httptools.HttpRequestParser(self)
+        self._transport: asyncio.Transport | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._exchange: Exchange | None = None
+        self._queue: deque[tuple[Request, bool]] = deque()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._target = b""
+        self._headers: list[tuple[bytes, bytes]] = []
+        self._body: list[bytes] = []
+        self._size = self._head_size = 0
+        self._reading = False
+        self._refused = 0
+
+    # asyncio
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to listen to a client."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(HIGH_WATER_BYTES)
+        self._open_ones.add(self)
+        self._wait(SLOW_SECONDS)
+
+    def data_received(self, data: bytes) -> None:
+        """Read on."""
+        if not self._reading:
+            # A head that does not end is no head.
+            self._head_size += len(data)
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._refuse(501, b"no protocol but HTTP/1.1 is spoken here")
+        except httptools.HttpParserError:
+            self._refuse(400, b"this is not HTTP/1.1")
+        else:
+            if self._head_size > HEAD_LIMIT_BYTES:
+                self._refuse(431, b"the head of the request is too large")
+            elif self._refused:
+                self._refuse(self._refused, b"the body of the request is too large")
+
+    def connection_lost(self, _exc: Exception | None) -> None:
+        """The client has left."""
+        self._open_ones.discard(self)
+        self._transport = None
+        self._stop_waiting()
+        self._queue.clear()
+        exchange = self._exchange
+        if exchange is not None and exchange.is_open:
+            exchange.is_open = False
+            exchange.on_gone()
+
+    def pause_writing(self) -> None:
+        """The client reads slower than it is sent to."""
+        if self._exchange is not None:
+            self._exchange.on_pause(True)
+
+    def resume_writing(self) -> None:
+        """The client has caught up."""
+        if self._exchange is not None:
+            self._exchange.on_pause(False)
+
+    # httptools
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of the target."""
+        self._target += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a field of the head."""
+        self._headers.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        """Get ready for the body."""
+        self._reading, self._head_size = True, 0
+        length = field(self._headers, b"content-length")
+        if length.isdigit() and int(length) > self._body_limit:
+            self._refused = 413
+        elif field(self._headers, b"expect").lower() == b"100-continue":
+            self.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def on_body(self, data: bytes) -> None:
+        """Take a part of the body."""
+        self._size += len(data)
+        if self._size > self._body_limit:
+            self._refused = 413
+        elif not self._refused:
+            self._body.append(data)
+            self._wait(SLOW_SECONDS)
+
+    def on_message_complete(self) -> None:
+        """Handle the request, or keep it until the one before it is answered."""
+        if self._refused:
+            return
+        request = Request(self._parser.get_method(), self._target, self._headers, b"".join(self._body))
+        self._queue.append((request, self._parser.should_keep_alive()))
+        self._begin()
+        self._next()
+
+    # the exchange
+
+    def send(self, data: bytes) -> None:
+        """Write to the client."""
+        if self._transport is not None:
+            self._transport.write(data)
+
+    def finished(self, *, keep_alive: bool) -> None:
+        """Turn to the next request."""
+        self._exchange = None
+        if not keep_alive or self._refused:
+            self.close()
+            return
+        self._wait(IDLE_SECONDS)
+        if self._transport is not None and self._queue:
+            self._transport.resume_reading()
+            self._next()
+
+    def close(self) -> None:
+        """Close when everything is written."""
+        if self._transport is not None:
+            self._transport.close()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is being answered."""
+        return self._exchange is None
+
+    def _next(self) -> None:
+        if self._exchange is not None or not self._queue:
+            if len(self._queue) > 1 and self._transport is not None:
+                self._transport.pause_reading()
+            return
+        request, keep_alive = self._queue.popleft()
+        self._stop_waiting()
+        self._exchange = exchange = Exchange(self, request, keep_alive=keep_alive)
+        self._handle(exchange)
+
+    def _refuse(self, status: int, why: bytes) -> None:
+        self._refused = status
+        if self._exchange is None:
+            body = b'{"error":"%b"}\n' % why
+            about = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+            self.send(response_head(status, b"", [*about, (b"connection", b"close")]) + body)
+            self.close()
+        elif self._transport is not None:
+            # What came is no request; the one that is being answered still gets its answer.
+            self._transport.pause_reading()
+
+    def _wait(self, seconds: float) -> None:
+        self._stop_waiting()
+        self._timer = asyncio.get_running_loop().call_later(seconds, self.close)
+
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def _nothing() -> None:
+    """Nobody listens."""
+
+
+def _ignored(_paused: bool) -> None:
+    """Nobody listens."""
