@@ -113,6 +113,7 @@ def test_what_only_takes_waiting_is_transient(text: str) -> None:
         ("File not found. Check the path and try again.", Kind.NOT_FOUND),
         ("Invalid date. Please retry with another one.", Kind.ARGUMENT),
         ("The index is not ready: call build_index first", Kind.PRECONDITION),
+        ("No document is currently loaded or the id is invalid", Kind.ARGUMENT),
         ("Invalid value: 'still indexing' is not one of ['a', 'b']", Kind.ARGUMENT),
     ],
 )

@@ -74,7 +74,8 @@ WORDINGS: tuple[tuple[Kind, str], ...] = (
         internal server error; internal error; another git process; by another process;
         ~\b(?:is|are|or resource|resource|server|system|device|too|currently|still) busy\b; ~\bstarting up\b;
         ~(?:\bnot|n't) (?:yet |fully )?ready\b;
-        ~\b(?:still|currently) (?:being )?(?:index|load|start|boot|initiali[sz]|warm|buil[dt]|process|sync|compil)\w*;
+        ~\b(?:still|currently) (?:being (?:\w+ed|built)|(?:index|load|start|boot|initiali[sz]|warm|build)ing)\b;
+        ~\b(?:still|currently) (?:process|sync|compil|updat|import|prepar)\w*ing\b;
         ~正在(?:建立|构建|重建)?(?:索引|启动|重启|加载|初始化|处理|同步|构建|编译|更新); 超时; 稍后; 繁忙; 忙碌; 暂时;
         被占用""",
     ),
