@@ -114,7 +114,7 @@ def test_the_commands_of_the_readme_exist() -> None:
         if Path(words[0]).name == "mcp-rearview"
     ]
 
-    assert parsed == ["demo", "status", "lessons", "calls"]
+    assert parsed == ["demo", "status", "lessons", "calls", "serve"]
 
 
 def test_every_link_between_the_documents_leads_somewhere() -> None:

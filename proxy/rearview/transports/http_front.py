@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from rearview.errors import PeerError
-from rearview.transports.http_server import BODY_LIMIT_BYTES, Connection, Exchange
+from rearview.transports.http_exchange import Exchange
+from rearview.transports.http_server import BODY_LIMIT_BYTES, Connection
 
 DRAIN_SECONDS = 5.0
 """How long answers that have begun may take once the end was asked for."""

@@ -1,8 +1,6 @@
 """Relays between HTTP clients and an HTTP server: every body as it came, and a copy of each message to a session."""
 
 import time
-from collections import OrderedDict
-from collections.abc import Callable
 
 from rearview.core.actions import PASS, Answer, FromServer, Replace, Swallow
 from rearview.core.events import Event, EventReader, with_data
@@ -12,61 +10,18 @@ from rearview.core.session import Session
 from rearview.errors import PeerError
 from rearview.transports.guard import Guard
 from rearview.transports.http_client import Origin, Sent
+from rearview.transports.http_exchange import Exchange
 from rearview.transports.http_heads import Headers, field, travelling
-from rearview.transports.http_server import Exchange
+from rearview.transports.http_sessions import SESSION_ID, MakeSession, Sessions
 from rearview.transports.judge import Report
 
 ENDPOINT = b"/mcp"
 """Where a relay is reached, whatever the path of the server's own address is."""
 
-SESSION_ID = b"mcp-session-id"
-SESSIONS_LIMIT = 10_000
 LOOK_LIMIT_BYTES = 8 * 2**20
 """Of a longer JSON answer no copy is kept: its call ends without an outcome."""
 
-MakeSession = Callable[[str], Session]
 _JSON = [(b"content-type", b"application/json")]
-
-
-class Sessions:
-    """The conversations that a server has named, the last used ones of them."""
-
-    def __init__(self, make: MakeSession) -> None:
-        self._make = make
-        self._known: OrderedDict[bytes, Session] = OrderedDict()
-        self._count = 0
-
-    def new(self) -> Session:
-        """Return a session that has no name yet, and may never get one."""
-        self._count += 1
-        return self._make(f"http-{time.time():.0f}-{self._count}")
-
-    def of(self, name: bytes) -> Session:
-        """Return the session of that name; one that began before we did is new to us."""
-        session = self._known.get(name)
-        if session is None:
-            session = self.new()
-            self.keep(name, session)
-        else:
-            self._known.move_to_end(name)
-        return session
-
-    def keep(self, name: bytes, session: Session) -> None:
-        """Remember a session by the name that the server gave it."""
-        self._known[name] = session
-        if len(self._known) > SESSIONS_LIMIT:
-            self._known.popitem(last=False)[1].close(time.monotonic())
-
-    def drop(self, name: bytes) -> None:
-        """Forget a session that is over."""
-        session = self._known.pop(name, None)
-        if session is not None:
-            session.close(time.monotonic())
-
-    def close(self) -> None:
-        """Forget all of them."""
-        for name in list(self._known):
-            self.drop(name)
 
 
 class HttpRelay:

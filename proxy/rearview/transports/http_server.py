@@ -6,11 +6,12 @@ Raw, because what a relay adds is nearly all in this layer: a web framework cost
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple, cast
+from typing import cast
 
 import httptools
 
-from rearview.transports.http_heads import Headers, field, response_head
+from rearview.transports.http_exchange import Exchange, Request
+from rearview.transports.http_heads import field, response_head
 
 HEAD_LIMIT_BYTES = 64 * 2**10
 BODY_LIMIT_BYTES = 64 * 2**20
@@ -18,83 +19,6 @@ SLOW_SECONDS = 30.0
 """How long a client may take for a head, or between two parts of a body."""
 IDLE_SECONDS = 300.0
 HIGH_WATER_BYTES = 2**20
-_BODILESS = frozenset({204, 304})
-
-
-class Request(NamedTuple):
-    """One request, read whole."""
-
-    method: bytes
-    target: bytes
-    headers: Headers
-    body: bytes
-
-
-class Exchange:
-    """One request and the way to answer it. `on_gone` is called when the client leaves before the answer is whole.
-
-    Answer by `respond`, or by `start`, `write` and `end`. After the client has left, all of them do nothing.
-    `on_pause(True)` asks for no more `write` until `on_pause(False)`.
-    """
-
-    __slots__ = ("_chunked", "_connection", "_keep_alive", "is_open", "on_gone", "on_pause", "request", "started")
-
-    def __init__(self, connection: "Connection", request: Request, *, keep_alive: bool) -> None:
-        self.request = request
-        self.is_open = True
-        self.started = False
-        self.on_gone: Callable[[], None] = _nothing
-        self.on_pause: Callable[[bool], None] = _ignored
-        self._connection = connection
-        self._keep_alive = keep_alive
-        self._chunked = False
-
-    def respond(self, status: int, headers: Headers, body: bytes, reason: bytes = b"") -> None:
-        """Send a whole response."""
-        if self.is_open:
-            self.started = True
-            length = [] if status in _BODILESS else [(b"content-length", b"%d" % len(body))]
-            head = response_head(status, reason, [*headers, *length, *self._closing()])
-            self._connection.send(head if self.request.method == b"HEAD" else head + body)
-            self._over()
-
-    def start(self, status: int, headers: Headers, reason: bytes = b"", length: int | None = None) -> None:
-        """Send the head of a response whose body follows; without a `length` it goes out in chunks."""
-        if self.is_open:
-            self.started = True
-            bodiless = status in _BODILESS or self.request.method == b"HEAD"
-            self._chunked = length is None and not bodiless
-            framing: Headers = ()
-            if length is not None:
-                framing = ((b"content-length", b"%d" % length),)
-            elif self._chunked:
-                framing = ((b"transfer-encoding", b"chunked"),)
-            self._connection.send(response_head(status, reason, [*headers, *framing, *self._closing()]))
-
-    def write(self, data: bytes) -> None:
-        """Send a part of the body as it is."""
-        if self.is_open and data:
-            self._connection.send(b"%x\r\n%b\r\n" % (len(data), data) if self._chunked else data)
-
-    def end(self) -> None:
-        """Say that the body is whole."""
-        if self.is_open:
-            if self._chunked:
-                self._connection.send(b"0\r\n\r\n")
-            self._over()
-
-    def abort(self) -> None:
-        """Close the connection: the body that was begun will never be whole, and the client has to see that."""
-        if self.is_open:
-            self.is_open = False
-            self._connection.close()
-
-    def _closing(self) -> Headers:
-        return () if self._keep_alive else ((b"connection", b"close"),)
-
-    def _over(self) -> None:
-        self.is_open = False
-        self._connection.finished(keep_alive=self._keep_alive)
 
 
 class Connection(asyncio.Protocol):
@@ -260,11 +184,3 @@ class Connection(asyncio.Protocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-
-
-def _nothing() -> None:
-    """Nobody listens."""
-
-
-def _ignored(_paused: bool) -> None:
-    """Nobody listens."""
