@@ -218,9 +218,21 @@ def test_everything_else_in_a_project_s_file_is_ignored_and_reported_in_one_line
 
     assert config._replace(owner="", project=None, notes=()) == Config()
     assert (config.mode_for("fs", "read"), config.capture_for("git", "log")) == ("hint", "off")
-    assert [note.count("\n") for note in config.notes] == [0]
-    for name in ("owner", "interceptors", "url", "warn.budget_per_task", "servers.git.mode", "learner"):
-        assert name in config.notes[0]
+    assert [note.count("\n") for note in config.notes] == [0, 0]
+    for name in ("owner", "interceptors", "url", "warn.budget_per_task", "learner"):
+        assert name in config.notes[1]
+
+
+def test_a_bad_value_in_a_project_s_file_is_told_with_its_place_and_what_is_allowed(tmp_path: Path) -> None:
+    file = tmp_path / ".rearview.toml"
+    file.write_text('[warn]\nmode = "loud"\n[servers.git.tools.commit]\ncapture = "half\\u001b[2J"\n')
+
+    config = load(None, tmp_path, {"HOME": str(tmp_path)})
+
+    assert [note.removesuffix("; it was ignored: correct it") for note in config.notes] == [
+        f'{file}: warn.mode is "loud", but takes "observe", "hint", "hold"',
+        f'{file}: servers.git.tools.commit.capture is "half?[2J", but takes "off", "narrow", "full"',
+    ]
 
 
 @pytest.mark.parametrize("content", [b"[warn", b"\xff\xfe", b"a = " + b"[" * 20_000, b"#" * 70_000])

@@ -23,6 +23,7 @@ from rearview.config import (
 from rearview.errors import ConfigError
 
 SHOWN_CHARS = 60
+KEY_CHARS = 200
 TAG_CHARS = 100
 
 LOCALES = ("auto", "en", "zh")
@@ -164,14 +165,13 @@ class Reader(NamedTuple):
                 self._refuse(where, f"is no option{_near(key, known)}; there are {', '.join(known)}")
 
     def _refuse(self, key: str, why: str) -> NoReturn:
-        message = f"{self.file}: {_printable(key)} {why}"
+        message = f"{self.file}: {printable(key, KEY_CHARS)} {why}"
         raise ConfigError(message)
 
 
 def shown(value: object) -> str:
     """A value as an error may print it: short, and nothing in it that a terminal obeys."""
-    text = _printable(_toml(value))
-    return text if len(text) <= SHOWN_CHARS else f"{text[: SHOWN_CHARS - 1]}…"
+    return printable(_toml(value), SHOWN_CHARS)
 
 
 def _toml(value: object) -> str:
@@ -180,8 +180,10 @@ def _toml(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
-def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else "?" for char in text)
+def printable(text: str, limit: int) -> str:
+    """A text as an error may print it: cut to `limit` characters, and nothing in it that a terminal obeys."""
+    plain = "".join(char if char.isprintable() else "?" for char in text)
+    return plain if len(plain) <= limit else f"{plain[: limit - 1]}…"
 
 
 def _near(word: object, known: Sequence[str]) -> str:

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rearview.config import Capture, Config, ServerOptions, Warn
-from rearview.config_file import Reader, shown
+from rearview.config_file import Reader, printable, shown
 from rearview.errors import ConfigError
 
 FILE_LIMIT_BYTES = 64 * 1024
 NAMED_AT_MOST = 10
+REASON_CHARS = 400
 NARROWING = ("[warn] mode", "[capture] mode", "mode and capture of [servers.NAME] and [servers.NAME.tools.TOOL]")
 
 
@@ -20,13 +21,15 @@ def read_project_file(path: Path) -> tuple[Config, tuple[str, ...]]:
         with path.open("rb") as file:
             data = file.read(FILE_LIMIT_BYTES + 1)
         if len(data) > FILE_LIMIT_BYTES:
-            return Config(), (f"{path}: is over {FILE_LIMIT_BYTES // 1024} KiB and was ignored",)
+            return Config(), (f"{path}: is over {FILE_LIMIT_BYTES // 1024} KiB and was ignored: make it shorter",)
         table = tomllib.loads(data.decode("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        return Config(), (f"{path}: can't be used and was ignored ({shown(str(error))})",)
+        why = printable(str(error), REASON_CHARS)
+        return Config(), (f"{path}: can't be used and was ignored ({why}): correct it or delete it",)
     reader = Reader(str(path))
     limits = Config()
     ignored: list[str] = []
+    wrong: list[str] = []
     for entry in _narrowing_entries(table):
         if entry.table is None:
             ignored.append(shown(entry.name))
@@ -34,13 +37,16 @@ def read_project_file(path: Path) -> tuple[Config, tuple[str, ...]]:
         try:
             limits = _combined(limits, reader.config(entry.table))
         except ConfigError as error:
-            ignored.append(shown(str(error).removeprefix(f"{path}: ")))
-    if not ignored:
-        return limits, ()
+            wrong.append(f"{printable(str(error), REASON_CHARS)}; it was ignored: correct it")
+    return limits, (*wrong[:NAMED_AT_MOST], *_too_wide(path, ignored))
+
+
+def _too_wide(path: Path, ignored: list[str]) -> Iterator[str]:
+    """One line for all that a project's file has no say in."""
     named = sorted(ignored)[:NAMED_AT_MOST]
     more = f" and {len(ignored) - len(named)} more" if len(ignored) > len(named) else ""
-    note = f"{path}: ignored {', '.join(named)}{more}; a project's file may only narrow {', '.join(NARROWING)}"
-    return limits, (note,)
+    if named:
+        yield f"{path}: ignored {', '.join(named)}{more}; a project's file may only narrow {', '.join(NARROWING)}"
 
 
 class _Entry(NamedTuple):

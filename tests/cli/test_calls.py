@@ -1,5 +1,6 @@
 """What `calls` and `learn` print."""
 
+import fcntl
 import json
 import os
 import re
@@ -13,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from commands import Run
-from fixtures.journals import call_line, relay_line, write_journal
+from fixtures.journals import call_line, end_line, relay_line, write_journal
+from rearview.store.state import StateFolder
 
 
 def test_the_newest_call_is_last_and_failures_say_their_kind(run: Run, seen: Path) -> None:
@@ -57,8 +59,12 @@ def test_calls_fit_a_terminal_of_80_columns_and_break_no_time(
     assert len(rows) == 6
 
 
-def test_a_number_below_one_is_refused(run: Run, seen: Path) -> None:
-    assert run("calls", "--limit", "0").code == 2
+@pytest.mark.parametrize("number", ["0", "-1", "many", "1.5", "9" * 30])
+def test_a_number_that_can_t_be_is_refused_with_those_that_can(run: Run, seen: Path, number: str) -> None:
+    printed = run("calls", f"--limit={number}")
+
+    assert printed.code == 2
+    assert f"--limit: {number!r} is none; it takes a whole number from 1 to 1000000" in printed.err
 
 
 def test_following_prints_what_is_there_then_what_comes_and_ends_quietly_on_ctrl_c(
@@ -110,3 +116,15 @@ def test_learning_all_takes_a_task_as_over_that_goes_on(run: Run, seen: Path) ->
 
     assert everything["tasks"] >= once["tasks"] >= 3
     assert everything["calls_waiting"] == 0
+
+
+def test_a_learner_in_the_background_that_has_nothing_to_do_is_not_at_work(run: Run, seen: Path) -> None:
+    run("learn", "--once")
+    with StateFolder(seen).lock.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        idle = run("learn", "--once").out
+        write_journal(seen / "journal", "new", [relay_line("new", 1, time.time()), end_line("new", 2, time.time())])
+        busy = run("learn", "--once", "--json").data()
+
+    assert idle.endswith("lessons from 3 tasks.\n")
+    assert busy["done"] is False

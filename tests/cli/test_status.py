@@ -111,6 +111,26 @@ def test_what_relays_reported_is_told_once_each_and_not_for_ever(run: Run, root:
     assert "dropped: 4" in problems[0]
 
 
+def test_interceptors_that_could_not_be_loaded_are_told_one_by_one_while_they_are_named(
+    run: Run, root: Path, tmp_path: Path
+) -> None:
+    state = open_state(root)
+    (tmp_path / "config.toml").write_text('owner = "ann"\ninterceptors = ["mine.rules:make", "mine.words:make"]\n')
+    reports = [
+        {"at": time.time(), "event": "interceptor.not_loaded", "name": name, "reason": "ImportError: no"}
+        for name in ("mine.rules:make", "mine.words:make", "mine.rules:make", "gone.long:ago")
+    ]
+    state.problems.write_text("\n".join(map(json.dumps, reports)) + "\n")
+
+    problems = run("status", "--json").data()["problems"]
+
+    assert [problem.partition(" could")[0] for problem in problems] == [
+        "the interceptor mine.rules:make", "the interceptor mine.words:make",
+    ]  # fmt: skip
+    assert "(ImportError: no; " in problems[0]
+    assert "correct or install it" in problems[0]
+
+
 def test_what_the_learner_logged_as_an_error_is_told(run: Run, root: Path) -> None:
     open_state(root)
     moment = datetime.now(UTC).isoformat()
@@ -134,7 +154,7 @@ def test_a_broken_lessons_table_is_explained_while_somebody_else_learns(run: Run
         fcntl.flock(lock, fcntl.LOCK_EX)
         facts = run("status", "--json").data()
 
-    assert facts["learner"] == "at work"
+    assert facts["learner"] == "running in the background"
     assert len(facts["problems"]) == 1
     assert "lessons.rvt" in facts["problems"][0]
     assert "Relays say nothing" in facts["problems"][0]
@@ -155,7 +175,7 @@ def test_a_folder_of_a_newer_version_is_a_problem_and_not_a_crash(run: Run, root
 
     printed = run("status", "--json")
 
-    assert printed.code == 0
+    assert printed.code == 1
     assert "newer version" in printed.data()["problems"][0]
     assert "Problem: " in run("status").out
 
@@ -165,8 +185,9 @@ def test_a_folder_that_can_t_be_made_is_a_problem_and_not_a_crash(run: Run, root
 
     printed = run("status", "--json")
 
-    assert printed.code == 0
+    assert printed.code == 1
     assert str(root) in printed.data()["problems"][0]
+    assert "move that file away" in printed.data()["problems"][0]
 
 
 def test_a_damaged_ledger_begins_anew_and_is_told(run: Run, root: Path) -> None:

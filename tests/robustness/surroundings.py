@@ -47,10 +47,11 @@ class Surroundings:
         return subprocess.run(argv, capture_output=True, text=True, env=env, cwd=cwd, timeout=60, check=False)
 
     def status(self, **more: str) -> dict[str, Any]:
-        """What `mcp-rearview status` says; it has not crashed."""
+        """What `mcp-rearview status` says; not crashed; the exit code tells if the folder is usable."""
         done = self.command("status", "--json", **more)
-        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        assert done.stderr == ""
         facts: dict[str, Any] = json.loads(done.stdout)
+        assert done.returncode == (0 if facts["seen"] else 1)
         return facts
 
     def end_learner(self) -> None:

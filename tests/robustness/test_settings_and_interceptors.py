@@ -75,6 +75,7 @@ def test_an_interceptor_that_can_not_be_had_is_named_and_left_out(around: Surrou
     assert answers == direct_answers()
     assert [report["rearview"] for report in said] == ["interceptor.not_loaded"]
     assert reason in said[0]["reason"]
+    assert any(reason in problem for problem in around.status()["problems"])
 
 
 BROKEN_CONFIGS: list[bytes] = [

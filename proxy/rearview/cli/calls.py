@@ -28,6 +28,7 @@ EXAMPLES = """\
 
 COLUMNS = ("at", "outcome", "ms", "call and answer")
 SHOWN_CHARS = 60
+MOST_CALLS = 1_000_000
 YEAR_CHARS = len("2027-")
 SAID = {"hint": "advised", "repeat": "repeated after a hold", "control": "left alone", "silent": "nothing said"}
 FOLLOW_SECONDS = 1.0
@@ -38,7 +39,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     """Which calls, and how many."""
     parser.add_argument("--server", metavar="NAME", help="only calls of this server")
     parser.add_argument("--failed", action="store_true", help="only calls that failed")
-    parser.add_argument("--limit", metavar="N", type=_positive, default=20, help="how many (default: 20)")
+    parser.add_argument("--limit", metavar="N", type=_limit, default=20, help="how many (default: 20)")
     parser.add_argument("--follow", action="store_true", help="go on printing new calls until Ctrl-C")
 
 
@@ -129,8 +130,9 @@ def _row(call: "CallRecord") -> tuple[object, ...]:
     return moment, outcome, f"{call.ms:.0f}", f"{call.tool} of {call.server} {arguments}{why}{answer}"
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("takes a number from 1 on")  # noqa: TRY003, EM101 - argparse prints it as it is
+def _limit(text: str) -> int:
+    number = int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(MOST_CALLS)) else 0
+    if not 1 <= number <= MOST_CALLS:
+        message = f"{text!r} is none; it takes a whole number from 1 to {MOST_CALLS}"
+        raise argparse.ArgumentTypeError(message)
     return number

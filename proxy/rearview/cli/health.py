@@ -21,6 +21,7 @@ RECENT_SECONDS = 86_400.0
 SHOWN_PROBLEMS = 5
 READ_LINES = 200
 SHOWN_CHARS = 300
+NOT_LOADED = "interceptor.not_loaded"
 NOT_FACTS = frozenset({"at", "event", "exception", "level", "pid", "timestamp"})
 
 
@@ -33,13 +34,14 @@ def problems_of(state: StateFolder, ledger: "Ledger", config: Config, now: float
         _unreadable(ledger),
         _failed(ledger, config),
     ]
-    return [problem for problem in found if problem] + _logged(state, now) + _reported(state, now)
+    told = [problem for problem in found if problem]
+    return told + _not_loaded(state, config, now) + _logged(state, now) + _reported(state, now)
 
 
 def learner_state(state: StateFolder, config: Config) -> str:
     """Say whether the learner runs, and if not, why that is no reason to worry."""
     if is_running(state):
-        return "at work"
+        return "running in the background"
     if not config.learner.enabled:
         return "switched off ([learner] enabled = false); this command has learned what is over"
     return "not running; this command has learned what is over"
@@ -73,12 +75,26 @@ def _failed(ledger: "Ledger", config: Config) -> str:
     return f"{counted(failed, 'task')} could not be learned from: please report it, with learner.log" if failed else ""
 
 
+def _not_loaded(state: StateFolder, config: Config, now: float) -> list[str]:
+    """Which of the user's interceptors the last relay to try could not load, as far as they are still named."""
+    found: dict[str, str] = {}
+    for body in _last_lines(state.problems):
+        name, at = body.get("name"), _unix(body.get("at"))
+        if body.get("event") == NOT_LOADED and name in config.interceptors and now - at <= RECENT_SECONDS:
+            reason = one_line(str(body.get("reason", "no reason given")), SHOWN_CHARS)
+            found[str(name)] = (
+                f"the interceptor {name} could not be loaded ({reason}; {clock(at)}): "
+                "correct or install it, or take it out of `interceptors` in the configuration"
+            )
+    return list(found.values())
+
+
 def _reported(state: StateFolder, now: float) -> list[str]:
     """What relays have left behind within a day, each event once, the newest last."""
     found: dict[str, str] = {}
     for body in _last_lines(state.problems):
-        event, at = str(body.get("event", "problem")), body.get("at")
-        if not isinstance(at, int | float) or now - at > RECENT_SECONDS:
+        event, at = str(body.get("event", "problem")), _unix(body.get("at"))
+        if event == NOT_LOADED or now - at > RECENT_SECONDS:
             continue
         found.pop(event, None)
         found[event] = f"a relay reported {event} ({clock(at)}){_facts(body)}"
@@ -113,6 +129,10 @@ def _last_lines(path: Path) -> Iterator[dict[str, Any]]:
 def _facts(body: Mapping[str, Any]) -> str:
     facts = [f"{name}: {value}" for name, value in body.items() if name not in NOT_FACTS]
     return one_line(f": {', '.join(facts)}", SHOWN_CHARS) if facts else ""
+
+
+def _unix(at: object) -> float:
+    return float(at) if isinstance(at, int | float) else 0.0
 
 
 def _moment(text: object) -> float:

@@ -5,7 +5,8 @@ import argparse
 from rearview.cli.context import Context
 from rearview.cli.render import counted
 from rearview.cli.status import numbers_of
-from rearview.store.state import open_state
+from rearview.store.journal_reader import is_live, journal_files
+from rearview.store.state import StateFolder, open_state
 
 SUMMARY = "learn from what is waiting, in this process instead of in the background"
 EXAMPLES = """\
@@ -22,14 +23,15 @@ def fill(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: Context, options: argparse.Namespace) -> int:
-    """Learn and say what there is now; nothing is done if a learner is at work already."""
+    """Learn and say what there is now; where a learner runs already, it is left to that one."""
     from rearview import learner  # SQLAlchemy takes a third of a second
     from rearview.store.ledger import open_ledger
 
     state = open_state(context.root)
     done = True
     if options.once or options.all:
-        done = learner.catch_up(state, context.config, all_ended=options.all)
+        # A learner in the background may have done it all, and only waits for more.
+        done = learner.catch_up(state, context.config, all_ended=options.all) or not (options.all or _waits(state))
     else:
         arguments = ["--state", str(state.root)]
         learner.main([*arguments, "--config", str(context.config_path)] if context.config_path else arguments)
@@ -43,5 +45,10 @@ def run(context: Context, options: argparse.Namespace) -> int:
     elif done:
         context.output.line(f"{counted(learned['lessons'], 'lesson')} from {counted(learned['tasks'], 'task')}.")
     else:
-        context.output.line("A learner is at work already; it will get to everything by itself.")
+        context.output.line("A learner is at work in the background; it will get to everything by itself.")
     return 0
+
+
+def _waits(state: StateFolder) -> bool:
+    """Whether there is a journal of a relay that has ended: the learner deletes each when it has read it."""
+    return not all(is_live(file) for file in journal_files(state.journal))

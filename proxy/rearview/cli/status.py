@@ -21,6 +21,7 @@ EXAMPLES = """\
   mcp-rearview --state FOLDER status      of another state folder
 """
 
+UNUSABLE = 1
 CHANNELS = {
     "hold": "held once, before the server saw it",
     "hint": "advice on a reply that failed",
@@ -35,10 +36,10 @@ def fill(parser: argparse.ArgumentParser) -> None:
 
 
 def run(context: Context, options: argparse.Namespace) -> int:  # noqa: ARG001 - every command is called with both
-    """Print the page; a state folder that can't be used is part of the answer."""
+    """Print the page; a state folder that can't be used is part of the answer, and makes the exit code 1."""
     from rearview.cli.health import learner_state, problems_of
 
-    now = time.time()
+    code, now = 0, time.time()
     facts: dict[str, Any] = {
         "state_folder": str(context.root), "owner": context.config.owner, "relays": [], "learner": "unknown",
         "seen": {}, "learned": {}, "said": {}, "saved": 0, "problems": [],
@@ -51,12 +52,12 @@ def run(context: Context, options: argparse.Namespace) -> int:  # noqa: ARG001 -
             facts["learner"] = learner_state(state, context.config)
             facts["problems"] = problems_of(state, ledger, context.config, now)
     except StoreError as error:
-        facts["problems"] = [str(error)]
+        code, facts["problems"] = UNUSABLE, [str(error)]
     if context.output.as_json:
         context.output.data(facts)
     else:
         _print(context.output, facts, now)
-    return 0
+    return code
 
 
 def numbers_of(counts: "Counts") -> dict[str, Any]:

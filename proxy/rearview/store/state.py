@@ -69,10 +69,16 @@ def open_state(root: Path) -> StateFolder:
     for folder in (state.root, state.journal):
         try:
             _private_folder(folder, may_be_link=folder is state.root)
+        except (FileExistsError, NotADirectoryError) as error:
+            message = (
+                f"the state folder {folder} can't be made, because a file is in its place or on the way to it: "
+                "move that file away, or name another folder with --state or in REARVIEW_STATE_DIR"
+            )
+            raise StoreError(message) from error
         except OSError as error:
             message = (
                 f"the state folder {folder} can't be used ({error.strerror}): make it writable for this user, "
-                "or name another one in REARVIEW_STATE_DIR"
+                "or name another one with --state or in REARVIEW_STATE_DIR"
             )
             raise StoreError(message) from error
     try:
