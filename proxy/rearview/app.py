@@ -5,10 +5,12 @@ standard error, and the relay relays.
 """
 
 import importlib
+import json
 import os
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,9 @@ from rearview_interceptors.capture import Capture
 from rearview_interceptors.chain import Chain
 from rearview_interceptors.warn import WarnOnKnownFailure
 
+_SHORTEST_SECRET_CHARS = 16
+"""A word of fewer characters holds no secret that could be told by its form."""
+_PLAIN_NAME = re.compile(r"[\w.-]+")
 _LOST_DIGITS = re.compile(rb"[:\[,]-?\d+(?:\.\d+)?e\+\d+[,\]}]")
 
 
@@ -135,11 +140,30 @@ def relay_for(server: str, config_file: str, command: Sequence[str], state_folde
     except (ConfigError, OSError) as error:
         report("config.unusable", {"reason": str(error), "what_now": "relaying without capture and warnings"})
         config = Config(owner="unknown", capture=CaptureOptions(mode="off"), warn=Warn(mode="observe"))
-        return Relay(config, path, server, command, None)
+        return Relay(config, path, _stored_name(server), command, None)
     for note in config.notes:
         report("config.project_ignored", {"note": note})
     named = {"REARVIEW_STATE_DIR": state_folder} if state_folder else {}
-    return Relay(config, path, server, command, _state({**os.environ, **named}))
+    name = _stored_name(server)
+    if name != server:
+        config = _also_called(config, server, name)
+    return Relay(config, path, name, command, _state({**os.environ, **named}))
+
+
+def _stored_name(server: str) -> str:
+    """Return the name with its secrets hidden: somebody may have typed one into it, and it is written everywhere."""
+    if len(server) < _SHORTEST_SECRET_CHARS and _PLAIN_NAME.fullmatch(server):
+        return server
+    from rearview_interceptors.redact import redact_text  # few names need it, and no start should wait for it
+
+    return redact_text(server)
+
+
+def _also_called(config: Config, server: str, name: str) -> Config:
+    """Let what the settings say of a server hold for its name without secrets, too."""
+    servers = {**config.servers, **({name: config.servers[server]} if server in config.servers else {})}
+    project = config.project and _also_called(config.project, server, name)
+    return config._replace(servers=servers, project=project)
 
 
 class _NoLessons:
@@ -176,6 +200,9 @@ def _digester(state: StateFolder | None) -> Callable[[str, Mapping[str, Any]], b
         except orjson.JSONEncodeError:
             # Lone surrogates and deep nesting: valid JSON that orjson refuses.
             text = repr((tool, arguments)).encode("utf-8", "surrogatepass")
+        if b"null" in text and _has_no_number(arguments):
+            # NaN and infinity, which orjson writes as null.
+            text = json.dumps((tool, arguments), sort_keys=True, separators=(",", ":")).encode()
         if b"e+" in text and _LOST_DIGITS.search(text):
             # An integer beyond 64 bits has been read as a float: two that differ look alike, so none is the same.
             return os.urandom(16)
@@ -184,6 +211,14 @@ def _digester(state: StateFolder | None) -> Callable[[str, Mapping[str, Any]], b
         return call.digest()
 
     return digest
+
+
+def _has_no_number(value: Any) -> bool:
+    """Whether NaN or infinity is anywhere in a value that orjson could write."""
+    if isinstance(value, float):
+        return not isfinite(value)
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return any(map(_has_no_number, inner))
 
 
 def slim(call: Call) -> Call:

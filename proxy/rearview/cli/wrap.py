@@ -88,7 +88,7 @@ def parse(argv: Sequence[str]) -> Options | str:
         values[key] = value
     if not words:
         return "which server? give its command after --"
-    return Options(values["--name"] or server_name(words), values["--config"], tuple(words), values["--state"])
+    return Options(values["--name"] or _name(words), values["--config"], tuple(words), values["--state"])
 
 
 def _unknown(option: str) -> str:
@@ -99,25 +99,10 @@ def _unknown(option: str) -> str:
     return f"there is no option {option}{did_you_mean(option, _VALUES)}; there are {', '.join(_VALUES)}"
 
 
-LAUNCHERS = frozenset(
-    {"npx", "npm", "bunx", "uvx", "uv", "pipx", "pnpm", "yarn", "node", "python", "python3", "docker"}
-)
-_LAUNCHER_VERBS = frozenset({"run", "exec", "x", "dlx", "tool", "start", "mcp"})
+def _name(command: Sequence[str]) -> str:
+    from rearview.cli.naming import server_name  # a name that is given needs no guess
 
-
-def server_name(command: Sequence[str]) -> str:
-    """Return a name for the server from its command: the package, module or script behind the launcher."""
-    words = [word for word in command if word]
-    first = words[0].rpartition("/")[2]
-    if first.rstrip("0123456789.") in LAUNCHERS and len(words) > 1:
-        # What has an equals sign is a setting, and often a secret: docker run -e API_KEY=...
-        rest = [word for word in words[1:] if word[0] != "-" and word not in _LAUNCHER_VERBS and "=" not in word]
-        first = rest[0] if rest else first
-    for mark in "?#= \n":
-        first = first.partition(mark)[0]
-    first = first.rstrip("/").rsplit("/", 1)[-1]
-    base = first.rpartition("@")[0] or first
-    return base.removesuffix(".py").removesuffix(".js").removesuffix(".exe") or "server"
+    return server_name(command)
 
 
 def _occupy_standard_descriptors() -> None:
