@@ -333,3 +333,13 @@ def test_said_names_the_lesson() -> None:
     relay.from_client(call_line(1), 0.0)
 
     assert advisor.heard[0][2] == Said("hold", "abc")
+
+
+def test_the_retry_of_an_unfinished_call_is_no_repeat_of_it() -> None:
+    advisor = Advisor()
+    relay = conversation(advisor)
+    for number, more in enumerate(({}, {"requestState": "a"}, {"requestState": "b"}, {"inputResponses": {}})):
+        relay.from_client(call_line(number, **MODERN, **more), 0.0)
+        relay.from_server(result_line(number), 1.0)
+
+    assert len({call.digest for call, *_ in advisor.heard}) == 4

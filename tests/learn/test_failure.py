@@ -353,3 +353,12 @@ def test_a_text_that_is_clear_in_its_quotes_is_clear_without_them(text: str, asc
 @pytest.mark.parametrize("text", ["Wrote 12 lines to a.txt", "t0001", "The first\nThe second", "", "user 7 is fine"])
 def test_usual_texts_are_clear_in_their_quotes(text: str) -> None:
     assert quote_opens_plainly(json.dumps(text).encode()[1:-1])
+
+
+@pytest.mark.parametrize("code", [-32020, -32021, -32022, -32800, -32042])
+def test_what_the_client_got_wrong_about_the_protocol_is_no_outcome_of_the_call(code: int) -> None:
+    assert outcome_of({"error": {"code": code, "message": "Header mismatch: invalid value"}}) == (
+        Grade.UNKNOWN,
+        None,
+        "",
+    )

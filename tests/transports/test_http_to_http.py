@@ -4,7 +4,9 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -288,3 +290,26 @@ def test_calls_are_captured_with_a_client_of_their_own(relay: Served, tmp_path: 
 def _listens(port: int) -> bool:
     with socket.socket() as client:
         return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_without_sessions_a_client_is_still_known_by_what_it_sends_along(relay: Served, upstream: Upstream) -> None:
+    upstream.answer = fails("json")
+
+    for number, token in enumerate(("a", "a", "b")):
+        relay.post(call(number, file="x"), f"Authorization: Bearer {token}")
+
+    assert [asked.message["id"] for asked in upstream.asked] == [0, 2]
+
+
+def test_ids_of_clients_that_are_the_same_do_not_cross(relay: Served, upstream: Upstream) -> None:
+    both = threading.Barrier(2, timeout=PATIENCE_SECONDS)
+
+    def answer(asked: Asked) -> bytes:
+        both.wait()
+        return whole(result(asked.message["id"], asked.message["params"]["arguments"]["file"]))
+
+    upstream.answer = answer
+    with ThreadPoolExecutor() as pool:
+        said = list(pool.map(lambda name: text_of("json", relay.post(call(1, file=name))[2]), ("one", "two")))
+
+    assert said == ["one", "two"]

@@ -44,7 +44,6 @@ def run(_context: Context, options: argparse.Namespace) -> int:
 
 async def _serve(options: argparse.Namespace, host: str, port: int) -> None:
     from rearview.app import relay_for
-    from rearview.core.session import Session
     from rearview.log import report
     from rearview.transports.guard import Guard
     from rearview.transports.http_client import Origin
@@ -55,13 +54,10 @@ async def _serve(options: argparse.Namespace, host: str, port: int) -> None:
     name = options.name or urlsplit(options.upstream).hostname or "server"
     relay = relay_for(name, str(options.config or ""), (), str(options.state or ""))
 
-    def session(client: str) -> Session:
-        return Session(lambda: relay.parts(client))
-
     def ready(host: str, port: int) -> None:
         report("serve.ready", {"listen": f"http://{host}:{port}/mcp", "upstream": origin.authority.decode()})
 
     try:
-        await Front(HttpRelay(origin, Guard(options.allow_host), session, report)).run(host, port, ready)
+        await Front(HttpRelay(origin, Guard(options.allow_host), relay.parts, report)).run(host, port, ready)
     finally:
         relay.close()

@@ -19,6 +19,7 @@ KEPT_BACK = 64
 LARGE_BYTES = 4 * 2**10
 """A longer request is cut before it is remembered: a queue of whole ones would hold megabytes."""
 
+_OF_RETRIES = ("requestState", "inputResponses")
 InFlight = Mapping[Any, object]
 Outcome = Callable[[JsonObject], tuple[Grade, Kind | None, str]]
 _Over = tuple[Call, bytes, int, float]
@@ -122,7 +123,8 @@ class CallDesk:
         self._last_call = now
         task = (client_ref(meta) or self._task) if meta else self._task
         modern = MODERN_KEY in meta
-        call: Call = _tuple(Call, (message_id, self.server, tool, arguments, self._digest, now, task, modern, meta))
+        seal = self._sealed(tool, arguments, params) if modern and _is_retry(params) else self._digest
+        call: Call = _tuple(Call, (message_id, self.server, tool, arguments, seal, now, task, modern, meta))
         if self.speaker.held:
             repeated = self.speaker.release(call)
             if repeated is not None:
@@ -133,6 +135,10 @@ class CallDesk:
             return call if size < LARGE_BYTES else self._slim(call)
         may_hold = in_flight is not None and _may_hold(params, call, in_flight)
         return self._held(call, verdict.lesson, may_hold) or call
+
+    def _sealed(self, tool: str, arguments: Mapping[str, Any], params: JsonObject) -> bytes:
+        """Return the digest of a retry: how it ends depends on what came with it, so it is no other call's repeat."""
+        return self._digest(tool, {**arguments, "": [params.get(name) for name in _OF_RETRIES]})
 
     def _held(self, call: Call, lesson: Lesson, may_hold: bool) -> bytes | None:
         channel = self.speaker.judge(call, lesson, "hold") if may_hold else "silent"
@@ -227,13 +233,18 @@ class CallDesk:
                 )
 
 
+def _is_retry(params: JsonObject) -> bool:
+    """Tell whether a request answers an `input_required` result (2026-07-28)."""
+    return "requestState" in params or "inputResponses" in params
+
+
 def _may_hold(params: JsonObject, call: Call, in_flight: InFlight) -> bool:
     """Tell whether a plain result is a right answer to this request.
 
     Not for one that asked for a task (2025-11-25), nor for the retry of an `input_required` answer (2026-07-28), nor
     while the same call is on its way.
     """
-    if ("task" in params and not call.modern) or "inputResponses" in params or "requestState" in params:
+    if ("task" in params and not call.modern) or _is_retry(params):
         return False
     return not any(
         isinstance(other, Call) and other.tool == call.tool and other.digest == call.digest

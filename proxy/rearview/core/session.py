@@ -25,11 +25,12 @@ class Session:
     is `PASS`.
 
     `load` brings what judges the calls and what watches. It is called once, by the first call or by `wake`: importing
-    all that takes longer than a server's `initialize`. `later` has the large lines that were forwarded first.
+    all that takes longer than a server's `initialize`; until then it may be exchanged.
+    `later` has the large lines that were forwarded first.
     """
 
     def __init__(self, load: Callable[[], Parts]) -> None:
-        self._load = load
+        self.load = load
         self._parts: Parts | None = None
         self._pending: dict[Any, Pending | Call] = {}
         self._asked: set[Any] = set()
@@ -47,7 +48,7 @@ class Session:
     def wake(self) -> Parts:
         """Load what judges and watches, unless it is there; tell it what has been seen so far."""
         if self._parts is None:
-            self._parts = self._load()
+            self._parts = self.load()
             self._meeting.join(self._parts)
         return self._parts
 
@@ -212,6 +213,13 @@ class Session:
         self._handshake.gone(exit_code)
         self._envelope.forget()
         return answers
+
+    def lost(self, message_id: Any, why: str, data: dict[str, Any], now: float) -> bytes:
+        """Return an answer for one request that the server will not answer; `why` is no fault of the request."""
+        pending = self._pending.pop(id_key(message_id), None)
+        if pending is not None and not isinstance(pending, Pending):
+            self.wake()[0].lost(pending, now)
+        return error_answer(message_id, why, data)
 
     def resume(self) -> list[bytes]:
         """Return what to send to a new server before the client's next line; see `resuming`."""

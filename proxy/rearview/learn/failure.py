@@ -17,7 +17,8 @@ __all__ = ["kind_of", "outcome_of"]
 # Looking a member up in its class takes a tenth of the time that a success may take.
 _OK = Grade.OK
 # Request cancelled, and "the user has to visit a page first": the call is not over.
-_NOT_OUTCOMES = frozenset({-32800, -32042})
+# A header or a protocol version that does not fit (2026-07-28) is the client's own affair, whatever the call was.
+_NOT_OUTCOMES = frozenset({-32800, -32042, -32020, -32021, -32022})
 
 
 def outcome_of(body: Mapping[str, Any]) -> tuple[Grade, Kind | None, str]:

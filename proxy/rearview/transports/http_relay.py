@@ -12,7 +12,7 @@ from rearview.transports.guard import Guard
 from rearview.transports.http_client import Origin, Sent
 from rearview.transports.http_exchange import Exchange
 from rearview.transports.http_heads import Headers, field, travelling
-from rearview.transports.http_sessions import SESSION_ID, MakeSession, Sessions
+from rearview.transports.http_sessions import SESSION_ID, MakeParts, Sessions
 from rearview.transports.judge import Report
 
 ENDPOINT = b"/mcp"
@@ -27,7 +27,7 @@ _JSON = [(b"content-type", b"application/json")]
 class HttpRelay:
     """Answers each request of a client by what the server answers to it, or by a held call."""
 
-    def __init__(self, origin: Origin, guard: Guard, make: MakeSession, report: Report) -> None:
+    def __init__(self, origin: Origin, guard: Guard, make: MakeParts, report: Report) -> None:
         self.origin = origin
         self.sessions = Sessions(make)
         self._guard = guard
@@ -41,14 +41,13 @@ class HttpRelay:
         if objection:
             exchange.respond(403, _JSON, error_answer(None, objection, {}))
             return
-        name = field(request.headers, SESSION_ID)
-        session = self.sessions.of(name) if name else self.sessions.new()
+        session = self.sessions.of(request.headers)
         if request.method == b"POST" and request.body:
             answer = self._judged(session, request.body)
             if answer is not None:
                 exchange.respond(200, _JSON, answer)
                 return
-        _Hop(self, exchange, session, name).go()
+        _Hop(self, exchange, session).go()
 
     def _judged(self, session: Session, body: bytes) -> bytes | None:
         """Return what to answer in the server's place, if anything."""
@@ -87,11 +86,11 @@ class HttpRelay:
 class _Hop:
     """One request on its way to the server, and the answer on its way back."""
 
-    def __init__(self, relay: HttpRelay, exchange: Exchange, session: Session, name: bytes) -> None:
+    def __init__(self, relay: HttpRelay, exchange: Exchange, session: Session) -> None:
         self._relay = relay
         self._exchange = exchange
         self._session = session
-        self._name = name
+        self._name = field(exchange.request.headers, SESSION_ID)
         self._sent: Sent | None = None
         self._body: list[bytes] | None = None
         self._size = 0
@@ -171,7 +170,7 @@ class _Hop:
         else:
             body = look(self._exchange.request.body) or {}
             self._exchange.respond(502, _JSON, error_answer(body.get("id"), f"{error}", {}))
-        self._session.close(time.monotonic())
+        self._relay.sessions.done(self._session)
 
     def _left(self) -> None:
         """The client has left: so do we, and the server makes of it what its revision says."""
@@ -181,12 +180,11 @@ class _Hop:
 
     def _over(self) -> None:
         status, request = self._head[0], self._exchange.request
-        if not self._name:
-            self._session.close(time.monotonic())
-        elif (request.method == b"DELETE" and status < 300) or status == 404:  # noqa: PLR2004 - HTTP's own numbers
+        gone = status == 404 or (request.method == b"DELETE" and 0 < status < 300)  # noqa: PLR2004 - HTTP's own numbers
+        if self._name and gone:
             self._relay.sessions.drop(self._name)
         else:
-            self._session.settle()
+            self._relay.sessions.done(self._session)
 
     # a copy for the session
 
