@@ -64,7 +64,9 @@ class LogFile:
             os.close(handle)
 
     def _open(self) -> int:
-        return os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        # Non-blocking: a pipe in the place of the file would stop whoever opens it.
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        return os.open(self._path, flags, 0o600)
 
 
 def learner_log(target: LogFile) -> Any:

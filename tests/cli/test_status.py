@@ -5,6 +5,7 @@ import json
 import os
 import sqlite3
 import time
+from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -129,6 +130,18 @@ def test_interceptors_that_could_not_be_loaded_are_told_one_by_one_while_they_ar
     ]  # fmt: skip
     assert "(ImportError: no; " in problems[0]
     assert "correct or install it" in problems[0]
+
+
+@pytest.mark.parametrize("name", ["relay-problems.jsonl", "learner.log"])
+@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_what_stands_in_the_place_of_a_log_keeps_nobody_waiting(
+    run: Run, root: Path, name: str, make: Callable[[Path], None]
+) -> None:
+    make(open_state(root).root / name)
+
+    problems = run("status", "--json").data()["problems"]
+
+    assert problems == [f"{root / name} is no plain file, so nothing can be read from it: delete it"]
 
 
 def test_what_the_learner_logged_as_an_error_is_told(run: Run, root: Path) -> None:

@@ -1,8 +1,10 @@
 """What is wrong with a state folder, each in one line that says what to do."""
 
 import json
-from collections import deque
+import os
+import stat
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,8 +22,12 @@ if TYPE_CHECKING:
 RECENT_SECONDS = 86_400.0
 SHOWN_PROBLEMS = 5
 READ_LINES = 200
+READ_BYTES = 256 * 1024
+LEARNER_LOG = "learner.log"
 SHOWN_CHARS = 300
 NOT_LOADED = "interceptor.not_loaded"
+# Non-blocking: a pipe in the place of a file would stop whoever opens it.
+_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 NOT_FACTS = frozenset({"at", "event", "exception", "level", "pid", "timestamp"})
 
 
@@ -35,6 +41,7 @@ def problems_of(state: StateFolder, ledger: "Ledger", config: Config, now: float
         _failed(ledger, config),
     ]
     told = [problem for problem in found if problem]
+    told += _misplaced(state)
     return told + _not_loaded(state, config, now) + _logged(state, now) + _reported(state, now)
 
 
@@ -104,7 +111,7 @@ def _reported(state: StateFolder, now: float) -> list[str]:
 def _logged(state: StateFolder, now: float) -> list[str]:
     """What the learner has logged as an error within a day, each event once."""
     found: dict[str, str] = {}
-    for body in _last_lines(state.root / "learner.log"):
+    for body in _last_lines(state.root / LEARNER_LOG):
         event, at = str(body.get("event", "error")), _moment(body.get("timestamp"))
         if body.get("level") in ("error", "critical") and now - at <= RECENT_SECONDS:
             found[event] = f"the learner reported {event} ({clock(at)}){_facts(body)}"
@@ -112,18 +119,35 @@ def _logged(state: StateFolder, now: float) -> list[str]:
 
 
 def _last_lines(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield what the last lines of a file say; nothing where something else is in its place."""
     try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            lines = list(deque(file, maxlen=READ_LINES))
+        handle = os.open(path, _READ)
     except OSError:
         return
+    try:
+        here = os.fstat(handle)
+        if not stat.S_ISREG(here.st_mode):
+            return
+        lines = os.pread(handle, READ_BYTES, max(0, here.st_size - READ_BYTES)).splitlines()[-READ_LINES:]
+    finally:
+        os.close(handle)
     for line in lines:
         try:
             body = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(body, dict):
             yield body
+
+
+def _misplaced(state: StateFolder) -> list[str]:
+    """What stands where a log should be and can't be read as one."""
+    found = []
+    for path in (state.problems, state.root / LEARNER_LOG):
+        with suppress(OSError):
+            if not stat.S_ISREG(path.lstat().st_mode):
+                found.append(f"{path} is no plain file, so nothing can be read from it: delete it")
+    return found
 
 
 def _facts(body: Mapping[str, Any]) -> str:
