@@ -313,3 +313,23 @@ def test_ids_of_clients_that_are_the_same_do_not_cross(relay: Served, upstream: 
         said = list(pool.map(lambda name: text_of("json", relay.post(call(1, file=name))[2]), ("one", "two")))
 
     assert said == ["one", "two"]
+
+
+def test_a_client_of_http_1_0_gets_a_stream_without_chunks(relay: Served, upstream: Upstream) -> None:
+    upstream.answer = lambda _: streamed([b": a\n\n", b"data: b\n\n"])
+
+    head, _, body = relay.raw(b"GET /mcp HTTP/1.0\r\nHost: localhost\r\n\r\n").partition(b"\r\n\r\n")
+
+    assert b"chunked" not in head
+    assert body == b": a\n\ndata: b\n\n"
+
+
+def test_two_lengths_of_one_body_are_refused(relay: Served, upstream: Upstream) -> None:
+    head = (
+        f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{relay.port}\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n"
+    )
+
+    answer = relay.raw(head.encode() + b"0\r\n\r\nPOST /evil HTTP/1.1\r\nHost: localhost\r\n\r\n")
+
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert upstream.asked == []

@@ -40,9 +40,19 @@ class Exchange:
     `on_pause(True)` asks for no more `write` until `on_pause(False)`.
     """
 
-    __slots__ = ("_chunked", "_connection", "_keep_alive", "is_open", "on_gone", "on_pause", "request", "started")
+    __slots__ = (
+        "_chunked",
+        "_connection",
+        "_keep_alive",
+        "_may_chunk",
+        "is_open",
+        "on_gone",
+        "on_pause",
+        "request",
+        "started",
+    )
 
-    def __init__(self, connection: Wire, request: Request, *, keep_alive: bool) -> None:
+    def __init__(self, connection: Wire, request: Request, *, keep_alive: bool, may_chunk: bool = True) -> None:
         self.request = request
         self.is_open = True
         self.started = False
@@ -50,6 +60,7 @@ class Exchange:
         self.on_pause: Callable[[bool], None] = _ignored
         self._connection = connection
         self._keep_alive = keep_alive
+        self._may_chunk = may_chunk
         self._chunked = False
 
     def respond(self, status: int, headers: Headers, body: bytes, reason: bytes = b"") -> None:
@@ -66,7 +77,9 @@ class Exchange:
         if self.is_open:
             self.started = True
             bodiless = status in _BODILESS or self.request.method == b"HEAD"
-            self._chunked = length is None and not bodiless
+            self._chunked = length is None and not bodiless and self._may_chunk
+            # HTTP/1.0 knows no chunks: the end of the connection is the end of the body.
+            self._keep_alive = self._keep_alive and (self._may_chunk or length is not None)
             framing: Headers = ()
             if length is not None:
                 framing = ((b"content-length", b"%d" % length),)

@@ -32,7 +32,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._exchange: Exchange | None = None
-        self._queue: deque[tuple[Request, bool]] = deque()
+        self._queue: deque[tuple[Request, bool, bool]] = deque()
         self._begin()
 
     def _begin(self) -> None:
@@ -123,7 +123,7 @@ class Connection(asyncio.Protocol):
         if self._refused:
             return
         request = Request(self._parser.get_method(), self._target, self._headers, b"".join(self._body))
-        self._queue.append((request, self._parser.should_keep_alive()))
+        self._queue.append((request, self._parser.should_keep_alive(), self._parser.get_http_version() != "1.0"))
         self._begin()
         self._next()
 
@@ -160,9 +160,9 @@ class Connection(asyncio.Protocol):
             if len(self._queue) > 1 and self._transport is not None:
                 self._transport.pause_reading()
             return
-        request, keep_alive = self._queue.popleft()
+        request, keep_alive, may_chunk = self._queue.popleft()
         self._stop_waiting()
-        self._exchange = exchange = Exchange(self, request, keep_alive=keep_alive)
+        self._exchange = exchange = Exchange(self, request, keep_alive=keep_alive, may_chunk=may_chunk)
         self._handle(exchange)
 
     def _refuse(self, status: int, why: bytes) -> None:
