@@ -122,6 +122,7 @@ def test_an_empty_variable_and_a_relative_xdg_folder_count_as_unset(tmp_path: Pa
         ("owner = 7", "owner is 7, but takes a name of at most 100 printable characters"),
         ('[warn]\nmode = "hold', "is not TOML"),
         ("[learning]", "learning is no option"),
+        ("[ledger]\ncalls_days = 0", "ledger.calls_days is 0, but takes 0.01 to 36500 (default: 90.0)"),
     ],
 )
 def test_a_mistake_is_named_with_its_file_its_key_and_what_is_allowed(file: Path, text: str, complaint: str) -> None:

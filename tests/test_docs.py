@@ -13,13 +13,25 @@ from pathlib import Path
 import pytest
 
 from rearview.cli import parser as command_line
-from rearview.config import Capture, Config, Decay, JournalOptions, Learner, ServerOptions, Tasks, ToolOptions, Warn
+from rearview.config import (
+    Capture,
+    Config,
+    Decay,
+    JournalOptions,
+    Learner,
+    LedgerOptions,
+    ServerOptions,
+    Tasks,
+    ToolOptions,
+    Warn,
+)
 from rearview_interceptors import Interceptor
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 SECTIONS = {
-    "capture": Capture, "warn": Warn, "tasks": Tasks, "journal": JournalOptions, "learner": Learner, "decay": Decay,
+    "capture": Capture, "warn": Warn, "tasks": Tasks, "journal": JournalOptions, "ledger": LedgerOptions,
+    "learner": Learner, "decay": Decay,
 }  # fmt: skip
 LINES = {"proxy": 300, "interceptors": 300, "bench": 300, "tests": 500}
 SHARED = {"--help", "--config", "--state", "--json", "--plain"}

@@ -54,6 +54,13 @@ class JournalOptions(NamedTuple):
     queue_records: int = 10_000
 
 
+class LedgerOptions(NamedTuple):
+    """How long the ledger keeps calls, and what was learned of them after it was last met."""
+
+    calls_days: float = 90.0
+    evidence_days: float = 365.0
+
+
 class Learner(NamedTuple):
     """Whether a background process may learn, and when it goes."""
 
@@ -92,6 +99,7 @@ class Config(NamedTuple):
     warn: Warn = Warn()
     tasks: Tasks = Tasks()
     journal: JournalOptions = JournalOptions()
+    ledger: LedgerOptions = LedgerOptions()
     learner: Learner = Learner()
     decay: Decay = Decay()
     servers: Mapping[str, ServerOptions] = {}

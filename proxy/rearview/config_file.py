@@ -14,6 +14,7 @@ from rearview.config import (
     Decay,
     JournalOptions,
     Learner,
+    LedgerOptions,
     Mode,
     ServerOptions,
     Tasks,
@@ -42,6 +43,8 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "journal.max_total_mb": (1, 102_400),
     "journal.retention_days": (0.01, 3650),
     "journal.queue_records": (100, 1_000_000),
+    "ledger.calls_days": (0.01, 36_500),
+    "ledger.evidence_days": (0.01, 36_500),
     "learner.idle_exit_s": (0, 86_400),
     "decay.half_life_days": (0.1, 3650),
 }
@@ -85,6 +88,7 @@ class Reader(NamedTuple):
             warn=Warn(**self._section(table, "warn", Warn._field_defaults)),
             tasks=Tasks(**self._section(table, "tasks", Tasks._field_defaults)),
             journal=JournalOptions(**self._section(table, "journal", JournalOptions._field_defaults)),
+            ledger=LedgerOptions(**self._section(table, "ledger", LedgerOptions._field_defaults)),
             learner=Learner(**self._section(table, "learner", Learner._field_defaults)),
             decay=Decay(**self._section(table, "decay", Decay._field_defaults)),
             servers={

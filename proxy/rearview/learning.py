@@ -18,7 +18,6 @@ from rearview.store.ledger import Ledger
 from rearview.store.ledger_hindsight import Mark
 from rearview.store.processes import gone_clients
 
-LIMITS = ledger_retention.Limits()
 LEARN_SECONDS = 1.0
 
 
@@ -69,8 +68,9 @@ class Hindsight:
 
     def tidy(self, now: float) -> None:
         """Delete what is too old, and make all lessons anew, because evidence fades although nothing happens."""
+        limits = ledger_retention.Limits(self._config.ledger.calls_days, self._config.ledger.evidence_days)
         with self._ledger.writing() as connection:
-            gone = ledger_retention.prune(connection, now, LIMITS)
+            gone = ledger_retention.prune(connection, now, limits)
             places = [Place(*each) for each in ledger_hindsight.tools_with_evidence(connection)]
         if gone:
             self._log.info("ledger.pruned", **gone)

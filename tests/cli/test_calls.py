@@ -128,3 +128,15 @@ def test_a_learner_in_the_background_that_has_nothing_to_do_is_not_at_work(run: 
 
     assert idle.endswith("lessons from 3 tasks.\n")
     assert busy["done"] is False
+
+
+def test_calls_are_kept_as_long_as_the_configuration_says_and_what_they_taught_outlives_them(
+    run: Run, seen: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "config.toml").write_text('owner = "ann"\n[ledger]\ncalls_days = 0.1\n')
+
+    assert run("calls", "--json").data() == []
+    assert run("lessons", "--json").data() != []
+
+    (tmp_path / "config.toml").write_text('owner = "ann"\n[ledger]\nevidence_days = 0.1\n')
+    assert run("lessons", "--json").data() == []
