@@ -1,6 +1,8 @@
 """What the parts of a relay are put together with: the digest of a call, and the name that a server is stored by."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -33,12 +35,26 @@ def test_no_number_and_null_are_three_different_calls_whatever_the_order_of_thei
     [
         ("files", "files"),
         ("a server with a rather long name, in words", "a server with a rather long name, in words"),
+        ("modelcontextprotocol-server-filesystem-2", "modelcontextprotocol-server-filesystem-2"),
+        ("xoxb-123456789012-abcdef", "[redacted:slack]"),
+        ("sk-proj-abcdefghijklmnopqrstuvwxyz-ABCDEFG", "[redacted:openai]"),
         ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", "[redacted:github]"),
         ("db password=hunter2", "db password=[redacted:assignment]"),
     ],
 )
 def test_a_secret_in_the_name_of_a_server_is_hidden(typed: str, stored: str) -> None:
     assert _stored_name(typed) == stored
+
+
+def test_a_usual_name_does_not_make_the_start_wait_for_the_rules_of_redaction() -> None:
+    code = (
+        "import sys; from rearview.app import _stored_name; [_stored_name(n) for n in ('git', 'server-filesystem')];"
+        "print('rearview_interceptors.redact' in sys.modules)"
+    )
+
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "False\n"
 
 
 def test_what_the_settings_say_of_a_name_holds_without_its_secret() -> None:

@@ -38,9 +38,8 @@ from rearview_interceptors.capture import Capture
 from rearview_interceptors.chain import Chain
 from rearview_interceptors.warn import WarnOnKnownFailure
 
-_SHORTEST_SECRET_CHARS = 16
-"""A word of fewer characters holds no secret that could be told by its form."""
-_PLAIN_NAME = re.compile(r"[\w.-]+")
+# Secrets that are told by their form are longer than any of these: short, or short words without digits.
+_PLAIN_NAME = re.compile(r"[\w.-]{1,15}|(?:[A-Za-z]{1,15}[._-])+[A-Za-z]{1,15}")
 _LOST_DIGITS = re.compile(rb"[:\[,]-?\d+(?:\.\d+)?e\+\d+[,\]}]")
 
 
@@ -152,7 +151,7 @@ def relay_for(server: str, config_file: str, command: Sequence[str], state_folde
 
 def _stored_name(server: str) -> str:
     """Return the name with its secrets hidden: somebody may have typed one into it, and it is written everywhere."""
-    if len(server) < _SHORTEST_SECRET_CHARS and _PLAIN_NAME.fullmatch(server):
+    if _PLAIN_NAME.fullmatch(server):
         return server
     from rearview_interceptors.redact import redact_text  # few names need it, and no start should wait for it
 
