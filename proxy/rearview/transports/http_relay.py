@@ -9,6 +9,7 @@ from rearview.core.message import look
 from rearview.core.session import Session
 from rearview.errors import PeerError
 from rearview.transports.guard import Guard
+from rearview.transports.http_auth import Names
 from rearview.transports.http_client import Origin, Sent
 from rearview.transports.http_exchange import Exchange
 from rearview.transports.http_heads import Headers, field, travelling
@@ -21,6 +22,7 @@ ENDPOINT = b"/mcp"
 LOOK_LIMIT_BYTES = 8 * 2**20
 """Of a longer JSON answer no copy is kept: its call ends without an outcome."""
 
+_ASKING = frozenset({401, 403})
 _JSON = [(b"content-type", b"application/json")]
 
 
@@ -30,6 +32,7 @@ class HttpRelay:
     def __init__(self, origin: Origin, guard: Guard, make: MakeParts, report: Report) -> None:
         self.origin = origin
         self.sessions = Sessions(make)
+        self.names = Names(origin, ENDPOINT)
         self._guard = guard
         self._report = report
         self._reported: set[str] = set()
@@ -69,6 +72,7 @@ class HttpRelay:
         path, mark, query = asked.partition(b"?")
         if path == ENDPOINT or path.startswith(ENDPOINT + b"/"):
             path = self.origin.path.rstrip(b"/") + path[len(ENDPOINT) :] or b"/"
+        path = self.names.asked(path)
         if self.origin.query and not mark:
             mark, query = b"?", self.origin.query
         return path + mark + query
@@ -117,6 +121,8 @@ class _Hop:
         if name and name != self._name:
             self._name = name
             self._relay.sessions.keep(name, self._session)
+        if status in _ASKING:
+            headers = self._relay.names.challenge(headers, self._exchange.request.headers)
         self._head = status, reason, headers
         length = field(headers, b"content-length")
         size = int(length) if length.isdigit() else None
@@ -161,6 +167,8 @@ class _Hop:
             action = self._seen(whole) if whole else PASS
             if isinstance(action, Replace):
                 whole = action.line
+            request = self._exchange.request
+            whole = self._relay.names.document(request.target, whole, request.headers)
             self._exchange.respond(status, travelling(headers), whole, reason)
         self._over()
 
