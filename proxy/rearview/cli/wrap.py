@@ -17,17 +17,22 @@ USAGE_ERROR = 2
 SWITCH_SECONDS = 0.0005
 GARBAGE_THRESHOLD = 20_000
 USAGE = """usage: mcp-rearview wrap [--name NAME] [--config FILE] [--state FOLDER] -- COMMAND [ARG ...]
+       mcp-rearview wrap [...] --url URL [--header 'NAME: VALUE']... [--header-file FILE]
 
-Put it before the command of an MCP server in your client's configuration. Every message passes untouched; calls that
-are known to fail get a warning first.
+Put it before the command of an MCP server in your client's configuration, or in place of a server's address. Every
+message passes untouched; calls that are known to fail get a warning first.
 
-  --name NAME      what to call the server (default: taken from its command)
-  --config FILE    settings (default: REARVIEW_CONFIG, then ~/.config/rearview/config.toml)
-  --state FOLDER   where to remember (default: REARVIEW_STATE_DIR, then ~/.local/state/rearview)
+  --name NAME         what to call the server (default: taken from its command, or the host of URL)
+  --config FILE       settings (default: REARVIEW_CONFIG, then ~/.config/rearview/config.toml)
+  --state FOLDER      where to remember (default: REARVIEW_STATE_DIR, then ~/.local/state/rearview)
+  --url URL           a server that speaks HTTP (streamable HTTP, every revision)
+  --header FIELD      a field for every request to it; may be repeated
+  --header-file FILE  such fields from a file, one a line: the place for a token
 
-REARVIEW_DISABLE=1 in the environment runs COMMAND alone.
+REARVIEW_DISABLE=1 in the environment runs COMMAND alone, or relays without looking.
 
-example: mcp-rearview wrap -- npx -y @modelcontextprotocol/server-filesystem /home/me/notes
+examples: mcp-rearview wrap -- npx -y @modelcontextprotocol/server-filesystem /home/me/notes
+          mcp-rearview wrap --url https://example.com/mcp --header-file token.txt
 """
 
 
@@ -38,9 +43,12 @@ class Options(NamedTuple):
     config: str
     command: tuple[str, ...]
     state: str = ""
+    url: str = ""
+    headers: tuple[str, ...] = ()
+    header_file: str = ""
 
 
-_VALUES = ("--name", "--config", "--state")
+_VALUES = ("--name", "--config", "--state", "--url", "--header", "--header-file")
 _HELP = ("-h", "--help")
 
 
@@ -53,9 +61,14 @@ def main(argv: Sequence[str]) -> int:
     if isinstance(options, str):
         sys.stderr.write(f"mcp-rearview wrap: {options}\n{USAGE}")
         return USAGE_ERROR
-    if os.environ.get("REARVIEW_DISABLE", "") not in {"", "0"}:
+    disabled = os.environ.get("REARVIEW_DISABLE", "") not in {"", "0"}
+    if disabled and not options.url:
         return _become(options.command)
     _occupy_standard_descriptors()
+    if options.url:
+        from rearview.cli.wrap_url import relay_to  # asyncio costs more than all the rest of a start
+
+        return relay_to(options, disabled=disabled)
     try:
         # First of all, so that the server starts while we do.
         child = start(options.command, os.environ)
@@ -71,6 +84,7 @@ def parse(argv: Sequence[str]) -> Options | str:
     Without `--`, the first word that is no option is the command.
     """
     values = dict.fromkeys(_VALUES, "")
+    headers: list[str] = []
     words = list(argv)
     while words and words[0].startswith("-"):
         word = words.pop(0)
@@ -86,9 +100,21 @@ def parse(argv: Sequence[str]) -> Options | str:
                 return f"{key} wants a value"
             value = words.pop(0)
         values[key] = value
-    if not words:
-        return "which server? give its command after --"
-    return Options(values["--name"] or _name(words), values["--config"], tuple(words), values["--state"])
+        headers += [value] if key == "--header" else []
+    url, header_file = values["--url"], values["--header-file"]
+    objection = _objection(words, url, bool(headers or header_file))
+    if objection:
+        return objection
+    name = values["--name"] or (_name(words) if words else "")
+    return Options(name, values["--config"], tuple(words), values["--state"], url, tuple(headers), header_file)
+
+
+def _objection(command: Sequence[str], url: str, has_headers: bool) -> str:
+    if command and url:
+        return "one server at a time: either --url or a command"
+    if has_headers and not url:
+        return "--header and --header-file go with --url"
+    return "" if command or url else "which server? give its command after --, or its address with --url"
 
 
 def _unknown(option: str) -> str:

@@ -4,6 +4,7 @@ Not httpx: it costs half a millisecond a request, which is twenty times all the 
 """
 
 import asyncio
+import os
 import ssl
 from typing import Protocol, cast
 from urllib.parse import urlsplit
@@ -22,11 +23,11 @@ _FIRST_FINAL = 200
 class Listener(Protocol):
     """Hears of one response, in this order; after `on_end` or `on_failure` nothing more comes."""
 
-    def on_head(self, status: int, reason: bytes, headers: Headers) -> None:
+    def on_head(self, status: int, reason: bytes, headers: Headers, /) -> None:
         """The head has come."""
         ...
 
-    def on_data(self, data: bytes) -> None:
+    def on_data(self, data: bytes, /) -> None:
         """A part of the body has come."""
         ...
 
@@ -34,7 +35,7 @@ class Listener(Protocol):
         """The response is whole."""
         ...
 
-    def on_failure(self, error: PeerError) -> None:
+    def on_failure(self, error: PeerError, /) -> None:
         """There will be no whole response; `error` says why."""
         ...
 
@@ -78,6 +79,9 @@ class Origin:
                 await loop.create_connection(lambda: connection, self.host, self.port, ssl=self._tls)
         except (OSError, TimeoutError) as error:
             why = getattr(error, "strerror", None) or str(error) or "it did not answer in time"
+            if isinstance(error, ConnectionError) and error.errno:
+                # asyncio's own words name the address once more, and not the reason.
+                why = os.strerror(error.errno)
             if not connection.is_given_up:
                 listener.on_failure(PeerError(f"can't reach {self.authority.decode()}: {why}"))
         else:
@@ -95,6 +99,7 @@ class Sent(asyncio.Protocol):
 
     def __init__(self, idle: "list[Sent]") -> None:
         self.is_given_up = False
+        self.was_sent = False
         self._parser = httptools.HttpResponseParser(self)
         self._pool = idle
         self._transport: asyncio.Transport | None = None
@@ -113,6 +118,11 @@ class Sent(asyncio.Protocol):
         """Whether it is connected, as far as we know."""
         return self._transport is not None and not self._transport.is_closing()
 
+    @property
+    def unsent_bytes(self) -> int:
+        """How much of a request the server has not taken yet."""
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
+
     def ask(self, method: bytes, data: bytes, listener: Listener) -> None:
         """Send a request on an idle connection."""
         if self.is_given_up:
@@ -122,6 +132,7 @@ class Sent(asyncio.Protocol):
             listener.on_failure(PeerError("the server closed the connection"))
             return
         self._method, self._listener = method, listener
+        self.was_sent = True
         self._transport.write(data)
 
     def give_up(self) -> None:
