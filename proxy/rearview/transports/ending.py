@@ -4,7 +4,7 @@ import signal
 from collections.abc import Callable
 
 from rearview.transports.child import Child
-from rearview.transports.loop import Loop
+from rearview.transports.loop import Waiter
 
 TERM_AFTER_SECONDS = 0.9
 KILL_AFTER_SECONDS = 1.3
@@ -20,7 +20,9 @@ class Ending:
     when it is too late for that. Then come TERM and KILL for the whole group. `finished` is called once.
     """
 
-    def __init__(self, loop: Loop, child: Child, close_input: Callable[[], None], finished: Callable[[], None]) -> None:
+    def __init__(
+        self, loop: Waiter, child: Child, close_input: Callable[[], None], finished: Callable[[], None]
+    ) -> None:
         self._loop = loop
         self._child = child
         self._close_input = close_input

@@ -34,10 +34,13 @@ class Handler(Protocol):
 
 
 class Front:
-    """One listening socket and its connections."""
+    """One listening socket and its connections. `on_ending` is called when answers begin to be waited for."""
 
-    def __init__(self, handler: Handler, *, body_limit: int = BODY_LIMIT_BYTES) -> None:
+    def __init__(
+        self, handler: Handler, *, body_limit: int = BODY_LIMIT_BYTES, on_ending: Callable[[], None] | None = None
+    ) -> None:
         self._handler = handler
+        self._on_ending = on_ending
         self._body_limit = body_limit
         self._open: set[Connection] = set()
         self._ending = asyncio.Event()
@@ -59,6 +62,8 @@ class Front:
         on_ready(host, server.sockets[0].getsockname()[1])
         await self._ending.wait()
         server.close()
+        if self._on_ending is not None:
+            self._on_ending()
         await self._drain()
         self._handler.close()
         for connection in list(self._open):

@@ -11,6 +11,7 @@ import signal
 import time
 from collections.abc import Callable, Iterable
 from itertools import count
+from typing import Protocol
 
 READABLE = select.POLLIN
 WRITABLE = select.POLLOUT
@@ -22,6 +23,22 @@ TURNS_PER_HEARTBEAT = 256
 """A busy loop never times out; a turn takes some 20 us, and a heart may beat faster than it has to."""
 
 Callback = Callable[[], None]
+
+
+class Waiter(Protocol):
+    """What the pipes of a child need of a loop, whichever it is. A callback must not block."""
+
+    def on_readable(self, fd: int, callback: Callback | None) -> None:
+        """Call `callback` whenever `fd` has bytes, has ended or is broken; `None` stops that."""
+        ...
+
+    def on_writable(self, fd: int, callback: Callback | None) -> None:
+        """Call `callback` whenever `fd` takes bytes or is broken; `None` stops that."""
+        ...
+
+    def after(self, seconds: float, callback: Callback) -> None:
+        """Call `callback` once, `seconds` from now."""
+        ...
 
 
 class Loop:

@@ -4,7 +4,7 @@ import os
 from collections import deque
 from collections.abc import Callable
 
-from rearview.transports.loop import Loop
+from rearview.transports.loop import Waiter
 
 PIPE_BUF_BYTES = 4096
 """A pipe that polls as writable takes this much without blocking (POSIX asks for 512, Linux has 4,096)."""
@@ -19,7 +19,7 @@ class Outbox:
     everything is dropped.
     """
 
-    def __init__(self, loop: Loop, fd: int, *, shared: bool = False) -> None:
+    def __init__(self, loop: Waiter, fd: int, *, shared: bool = False) -> None:
         self.fd = fd
         self.size = 0
         self.broken = False

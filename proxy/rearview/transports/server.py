@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from rearview.core.framing import LineSplitter
 from rearview.transports.child import Child
-from rearview.transports.loop import Loop
+from rearview.transports.loop import Waiter
 from rearview.transports.outbox import Outbox
 from rearview.transports.tail import Tail
 
@@ -25,7 +25,7 @@ class Server:
 
     def __init__(
         self,
-        loop: Loop,
+        loop: Waiter,
         child: Child,
         on_output: Callable[[list[bytes]], None],
         on_errors: Callable[[bytes], None],
