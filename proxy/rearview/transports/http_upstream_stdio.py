@@ -5,18 +5,18 @@ import os
 import signal
 import stat
 import time
-from typing import Any, cast
+from typing import Any
 
 from rearview.core.actions import Answer, FromClient, FromServer
 from rearview.core.framing import LineSplitter
 from rearview.core.session import Session
 from rearview.errors import PeerError
+from rearview.transports.async_loop import AsyncLoop
 from rearview.transports.http_client import Origin
 from rearview.transports.http_heads import Headers
 from rearview.transports.http_upstream import Upstream
 from rearview.transports.http_upstream_session import ServerSession
 from rearview.transports.judge import Judge, Report
-from rearview.transports.loop import Callback, Loop
 from rearview.transports.outbox import Outbox
 
 READ_BYTES = 64 * 2**10
@@ -55,7 +55,7 @@ class StdioToHttp:
         """Relay until the client has closed its side or a signal comes."""
         self._loop = asyncio.get_running_loop()
         self._over = asyncio.Event()
-        self._out = Outbox(cast("Loop", _Writable(self._loop)), 1)
+        self._out = Outbox(AsyncLoop(), 1)
         self._out.on_broken = self._end
         self._out.on_drained = self._drained
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -204,19 +204,6 @@ class StdioToHttp:
             self._over.set()
         else:
             self._loop.call_later(LAST_WORDS_SECONDS, self._over.set)
-
-
-class _Writable:
-    """Lets an outbox wait on the running event loop."""
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-
-    def on_writable(self, fd: int, callback: Callback | None) -> None:
-        if callback is None:
-            self._loop.remove_writer(fd)
-        else:
-            self._loop.add_writer(fd, callback)
 
 
 class _Goodbye:
