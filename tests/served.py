@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -105,19 +105,15 @@ class Served:
         return self.request("POST", "/mcp", json.dumps(message).encode(), *fields)
 
 
+def served(home: Path, upstream: str, *options: str) -> AbstractContextManager[Served]:
+    """Run a relay before an HTTP server."""
+    return listening(home, "--upstream", upstream, *options)
+
+
 @contextmanager
-def served(home: Path, upstream: str, *options: str) -> Iterator[Served]:
-    command = [
-        sys.executable,
-        "-m",
-        "mcp_rearview",
-        "serve",
-        "--listen",
-        "127.0.0.1:0",
-        "--upstream",
-        upstream,
-        *options,
-    ]
+def listening(home: Path, *options: str) -> Iterator[Served]:
+    """Run a relay on a port that the system picks, and wait until it listens."""
+    command = [sys.executable, "-m", "mcp_rearview", "serve", "--listen", "127.0.0.1:0", *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment(home))
     assert process.stderr is not None
     reader = threading.Thread(target=process.stderr.read, daemon=True)

@@ -34,6 +34,13 @@ def fill(parser: argparse.ArgumentParser) -> None:
         help="a name that clients call us by, besides those of the loopback interface; may be repeated",
     )
     parser.add_argument(
+        "--max-clients",
+        metavar="N",
+        type=int,
+        default=64,
+        help="how many copies of COMMAND may run at once; clients beyond that are told to come back (default: 64)",
+    )
+    parser.add_argument(
         "server",
         metavar="COMMAND",
         nargs="*",
@@ -77,7 +84,7 @@ async def _serve(options: argparse.Namespace, host: str, port: int) -> None:
         else:
             from rearview.transports.http_to_stdio import HttpToStdio
 
-            front = HttpToStdio(options.server, guard, relay.parts, report)
+            front = HttpToStdio(options.server, guard, relay.parts, report, options.max_clients)
             try:
                 await Front(front, on_ending=front.hang_up).run(host, port, ready)
             finally:

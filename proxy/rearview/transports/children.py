@@ -12,7 +12,6 @@ from rearview.transports.judge import Report
 from rearview.transports.outbox import Outbox
 from rearview.transports.server import Server
 
-CHILDREN_LIMIT = 64
 STDERR_BACKLOG_BYTES = 2**20
 """A child whose standard error waits behind so much of ours is not read there until that has drained."""
 

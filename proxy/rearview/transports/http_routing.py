@@ -56,7 +56,9 @@ def objection(headers: Headers, message: JsonObject) -> tuple[int, str] | None:
     if decoded(field(headers, METHOD)) != message.get("method"):
         return MISMATCH, "Mcp-Method does not say what the body says"
     method = f"{message.get('method')}"
-    named = params.get("taskId" if method.startswith("tasks/") else _NAMED_BY.get(method, ""))
+    # Of tasks, an extension, some methods are named by their task and some are not.
+    by = "taskId" if method.startswith("tasks/") and NAME in names else _NAMED_BY.get(method, "")
+    named = params.get(by)
     if named is not None and decoded(field(headers, NAME)) != named:
         return MISMATCH, "Mcp-Name does not say what the body says"
     return None

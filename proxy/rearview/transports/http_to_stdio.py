@@ -10,7 +10,7 @@ from rearview.core.meeting import Parts
 from rearview.core.message import JsonObject, look, look_at_batch
 from rearview.core.session import Session
 from rearview.errors import PeerError
-from rearview.transports.children import CHILDREN_LIMIT, Children
+from rearview.transports.children import Children
 from rearview.transports.ear import Ear, one_line
 from rearview.transports.guard import Guard
 from rearview.transports.http_exchange import Exchange
@@ -37,9 +37,7 @@ MakeParts = Callable[[str], Parts]
 class HttpToStdio:
     """Answers requests by what children of `command` say. Needs a running event loop."""
 
-    def __init__(
-        self, command: Sequence[str], guard: Guard, make: MakeParts, report: Report, limit: int = CHILDREN_LIMIT
-    ) -> None:
+    def __init__(self, command: Sequence[str], guard: Guard, make: MakeParts, report: Report, limit: int) -> None:
         self._guard = guard
         self._make = make
         self._report = report
@@ -87,7 +85,7 @@ class HttpToStdio:
     def _begin(self, exchange: Exchange, message: JsonObject) -> None:
         """Start a child for a client that introduces itself."""
         if len(self._children) >= self._limit:
-            what = f"{self._limit} clients are connected, and each has a server of its own; try again later"
+            what = f"{self._limit} servers run already, one for each client; try again later"
             self._refuse(exchange, 503, what, message)
             return
         name = secrets.token_hex(16).encode()
