@@ -1,5 +1,6 @@
 import json
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -416,6 +417,25 @@ def test_a_file_as_standard_input_gets_all_its_answers(tmp_path: Path, remote: R
     with lines.open("rb") as file, relay_to(tmp_path, remote.port, stdin=file) as relay:
         seen = sorted(json.loads(relay.receive())["id"] for _ in range(100))
         assert relay.process.wait(PATIENCE_SECONDS) == 0
+
+    assert seen == list(range(100))
+
+
+def test_a_client_that_reads_late_gets_everything_over_one_socket(tmp_path: Path, remote: Remote) -> None:
+    remote.calls = lambda asked: whole(result(asked.message["id"], "x" * 100_000))
+    lines = b"".join(json.dumps(call(number)).encode() + b"\n" for number in range(100))
+    argv = [sys.executable, "-m", "mcp_rearview", "wrap", "--url", f"http://127.0.0.1:{remote.port}/mcp"]
+    ours, its = socket.socketpair()
+    with ours, subprocess.Popen(argv, stdin=its, stdout=its, env=environment(tmp_path)) as process:
+        its.close()
+        sending = threading.Thread(target=ours.sendall, args=(lines,))
+        sending.start()
+        assert eventually(lambda: len(remote.asked) >= 20)
+        with ours.makefile("rb") as stream:
+            seen = sorted(json.loads(stream.readline())["id"] for _ in range(100))
+        sending.join()
+        ours.shutdown(socket.SHUT_WR)
+        assert process.wait(PATIENCE_SECONDS) == 0
 
     assert seen == list(range(100))
 

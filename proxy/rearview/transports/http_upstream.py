@@ -224,6 +224,9 @@ class Upstream:
     def done(self, post: Post) -> None:
         """A post is over."""
         self._posts.discard(post)
+        if self._paused and post.sent is not None:
+            # The connection is idle now, and the next one that gets it has to hear its answer.
+            post.sent.pause(False)
         for key in post.message.requests:
             if self._open.get(key) is post:
                 del self._open[key]

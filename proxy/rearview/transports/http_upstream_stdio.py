@@ -44,6 +44,7 @@ class StdioToHttp:
         self._report = report
         self._upstream = Upstream(ServerSession(origin, own_headers), self._from_server, self._lose, report)
         self._lines = LineSplitter()
+        self._said: list[bytes] = []
         self._open = True
         self._reading = False
         self._is_file = False
@@ -131,7 +132,7 @@ class StdioToHttp:
 
     def _act(self, action: FromClient | FromServer, _line: bytes) -> None:
         if isinstance(action, Answer):
-            self._out.send(action.line)
+            self._say(action.line)
 
     def _client_ended(self) -> None:
         self._read(False)
@@ -145,9 +146,7 @@ class StdioToHttp:
     # server -> client
 
     def _from_server(self, line: bytes) -> None:
-        self._out.send(self._judge.of_server([line]))
-        if self._out.size > BACKLOG_BYTES:
-            self._upstream.pause(True)
+        self._say(self._judge.of_server([line]))
         if self._session.later:
             self._judge.catch_up()
         if not self._woken:
@@ -156,7 +155,22 @@ class StdioToHttp:
 
     def _lose(self, message_id: Any, why: str, data: dict[str, Any]) -> None:
         text = why[:1].upper() + why[1:] + ("" if why.endswith((".", "?")) else ".")
-        self._out.send(self._session.lost(message_id, text, data, time.monotonic()))
+        self._say(self._session.lost(message_id, text, data, time.monotonic()))
+
+    def _say(self, line: bytes) -> None:
+        """Write to the client: at once if nothing else is on its way, else with what comes in the same turn."""
+        self._said.append(line)
+        if self._upstream.waiting <= 1:
+            self._flush()
+        elif len(self._said) == 1:
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        said, self._said = self._said, []
+        if said:
+            self._out.send(b"".join(said))
+            if self._out.size > BACKLOG_BYTES:
+                self._upstream.pause(True)
 
     def _drained(self) -> None:
         if self._is_over:
@@ -200,6 +214,7 @@ class StdioToHttp:
         self._loop.call_later(GOODBYE_SECONDS, self._finish)
 
     def _finish(self) -> None:
+        self._flush()
         if self._out.size == 0:
             self._over.set()
         else:
