@@ -52,3 +52,11 @@ def test_the_data_of_one_line_is_replaced_and_nothing_else() -> None:
     assert (
         with_data(event, json.dumps({"b": 2}).encode() + b"\n") == b'id: 1\r\nevent: message\r\ndata:{"b": 2}\r\n\r\n'
     )
+
+
+def test_ids_and_times_to_come_back_are_told() -> None:
+    stream = b"id: 7\nretry: 50\ndata:\n\nid\n\nretry: soon\n\nid: a\0b\ndata: x\n\n"
+
+    found = [(event.id, event.retry_ms, event.data) for event in EventReader().receive(stream)]
+
+    assert found == [(b"7", 50, b""), (b"", None, b""), (None, None, b""), (None, None, b"x")]
