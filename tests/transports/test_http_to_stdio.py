@@ -471,3 +471,16 @@ async def test_the_official_client_sees_over_http_what_it_sees_over_pipes(mode: 
     expected, transcript = transcripts
     assert {what for what, _ in transcript} >= SEEN
     assert transcript == expected
+
+
+def test_a_client_that_is_slow_to_take_a_large_answer_keeps_nobody_waiting(relay: Served) -> None:
+    client = session(relay)
+    made = json.dumps(call(1, "echo", text="x" * 9_000_000)).encode()
+    lines = ["POST /mcp HTTP/1.1", "Host: localhost", "Content-Type: application/json", *client.fields]
+
+    with relay.connect() as slow:
+        slow.sendall("\r\n".join([*lines, f"Content-Length: {len(made)}", "", ""]).encode() + made)
+        slow.recv(1)
+        said = client.text(call(2, "echo", text="next"))
+
+    assert said == "next"

@@ -55,8 +55,9 @@ class LegacySession:
 
     @property
     def is_idle(self) -> bool:
-        """Whether the client neither waits nor listens."""
-        return not self._posts and not (self._listening and self._listening.is_open)
+        """Whether the client neither waits nor listens; an answer that never came keeps nobody here."""
+        listening = self._listening is not None and self._listening.is_open
+        return not listening and not any(post.stream.is_open for post in self._posts.values())
 
     @property
     def waiting_bytes(self) -> int:

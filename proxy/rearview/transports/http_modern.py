@@ -215,7 +215,6 @@ class ModernClients:
 
     def _gone(self, exit_code: int, last_words: str) -> None:
         self._child, self._exit_code = None, exit_code
-        self._parameters.clear()
         self._report("server.ended", {"exit_code": exit_code, "what_now": "the next request starts it again"})
         for ear in self._ears.values():
             answers = ear.session.server_gone(exit_code, last_words, time.monotonic())

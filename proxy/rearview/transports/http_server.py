@@ -33,6 +33,7 @@ class Connection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._exchange: Exchange | None = None
         self._queue: deque[tuple[Request, bool, bool]] = deque()
+        self._paused = False
         self._begin()
 
     def _begin(self) -> None:
@@ -82,11 +83,13 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """The client reads slower than it is sent to."""
+        self._paused = True
         if self._exchange is not None:
             self._exchange.on_pause(True)
 
     def resume_writing(self) -> None:
         """The client has caught up."""
+        self._paused = False
         if self._exchange is not None:
             self._exchange.on_pause(False)
 
@@ -136,7 +139,10 @@ class Connection(asyncio.Protocol):
 
     def finished(self, *, keep_alive: bool) -> None:
         """Turn to the next request."""
-        self._exchange = None
+        exchange, self._exchange = self._exchange, None
+        if exchange is not None and self._paused:
+            # The answer is whole, so its source has nothing more for this client; others may wait for that source.
+            exchange.on_pause(False)
         if not keep_alive or self._refused:
             self.close()
             return
