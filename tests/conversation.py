@@ -90,7 +90,14 @@ def conversation(
         Chain([advisor] if advisor else [], lambda: 0.0, lambda *_: None),
         Speaker(control_share=control_share, budget=budget, mode_for=lambda _: mode),
         voice=PlainWords(),
-        reading=Reading(plain_digest, outcome_of, quote_opens_plainly, lambda: may_wait, TaskClock("t", 300.0), slim),
+        reading=Reading(
+            plain_digest,
+            outcome_of,
+            quote_opens_plainly,
+            () if may_wait else ("something",),
+            TaskClock("t", 300.0),
+            slim,
+        ),
         tools={},
     )
     return Session(lambda: (desk, notes or Notes()))

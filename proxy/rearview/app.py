@@ -95,7 +95,7 @@ class Relay:
                 self._digest,
                 outcome_of,
                 quote_opens_plainly,
-                lambda: not knowledge.memory.tools,
+                knowledge.memory.tools,
                 TaskClock(client or f"{os.getppid()}-{os.getpid()}-{time.time():.0f}", config.tasks.idle_gap_s),
                 slim,
             ),

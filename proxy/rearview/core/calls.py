@@ -1,6 +1,6 @@
 """Everything about `tools/call`: reads the call, asks the chain, and gives a verdict its form on the wire."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from typing import Any, NamedTuple, Protocol
 
 from rearview.core.inject import HINT_LIMIT_BYTES, held_result, with_hint
@@ -62,14 +62,14 @@ class Reading(NamedTuple):
     """What is read of a call: its digest, the outcome that a reply states, and the task that it belongs to.
 
     `is_plain` says of the inside of a JSON string that a reply which is this text and nothing else is a success for
-    sure. `may_wait` says that a success changes nothing about what would be said of the next call. `slim` returns a
-    large call as it is remembered: digest made, large values cut.
+    sure. While `remembered` is empty, a success changes nothing about what would be said of the next call. `slim`
+    returns a large call as it is kept: digest made, large values cut.
     """
 
     digest: Digest
     outcome: Outcome
     is_plain: Callable[[bytes], bool]
-    may_wait: Callable[[], bool]
+    remembered: Sized
     tasks: TaskClock
     slim: Callable[[Call], Call]
 
@@ -96,7 +96,7 @@ class CallDesk:
         self.voice = voice
         self.tools = tools
         self.said: dict[int, Said] = {}
-        self._digest, self._outcome, self.is_plain, self._may_wait, self._tasks, self._slim = reading
+        self._digest, self._outcome, self.is_plain, self._remembered, self._tasks, self._slim = reading
         self._over: list[_Over] = []
         self._task = ""
         self._last_call = float("-inf")
@@ -171,7 +171,7 @@ class CallDesk:
         """
         over = self._over
         over.append((call, quote, size, now))
-        if self.said or len(over) >= KEPT_BACK or not self._may_wait():
+        if self.said or len(over) >= KEPT_BACK or self._remembered:
             said = self.said.pop(id(call), None) if self.said else None
             self._settle(over, said)
 

@@ -122,9 +122,18 @@ class Session:
         size = len(line)
         if size <= ANSWER_BYTES and self._parts is not None:
             plain = self._envelope.open(line)
-            if plain is not None and self._is_over(plain, size, now):
-                return PASS
-        if size > LOOK_FIRST_BYTES and not late and not self._handshake.waiting and may_be_message(line):
+            call = None if plain is None else self._pending.get(plain[0])
+            # Not a function of its own: this happens for every message.
+            if plain is not None and call is not None and not isinstance(call, Pending):
+                desk = self._parts[0]
+                if desk.is_plain(plain[1]):
+                    del self._pending[plain[0]]
+                    desk.succeeded(call, plain[1], size, now)
+                    return PASS
+        return self._read(line, now, late, may_change)
+
+    def _read(self, line: bytes, now: float, late: bool, may_change: bool) -> FromServer:
+        if len(line) > LOOK_FIRST_BYTES and not late and not self._handshake.waiting and may_be_message(line):
             self.later.append(line)
             return PASS
         body = look(line)
@@ -143,17 +152,6 @@ class Session:
                 self._stale.discard(key)
             return PASS
         return self._answered(body, line, now, may_change)
-
-    def _is_over(self, plain: tuple[Any, bytes], size: int, now: float) -> bool:
-        """Finish the call that a plain answer belongs to; false if the answer has to be decoded after all."""
-        key, quote = plain
-        call = self._pending.get(key)
-        desk = (self._parts or self.wake())[0]
-        if call is None or isinstance(call, Pending) or not desk.is_plain(quote):
-            return False
-        del self._pending[key]
-        desk.succeeded(call, quote, size, now)
-        return True
 
     @property
     def unsettled(self) -> bool:
