@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from rearview.core.framing import one_line
 from rearview.transports.http_client import Origin
-from rearview.transports.http_upstream_message import Message, Tools, as_answer, as_line
+from rearview.transports.http_upstream_message import Message, Tools, as_answer
 from rearview.transports.http_upstream_refusal import is_lost_session, moved_to
 
 HERE = Origin("http://127.0.0.1:8080/mcp")
@@ -52,7 +53,7 @@ def test_a_server_that_moved_is_followed_only_to_itself(status: int, place: str,
     ],
 )
 def test_a_refusal_gets_the_id_of_the_request(body: bytes, answer: bytes | str | None) -> None:
-    expected = None if answer == "no answer" else answer or as_line(body)
+    expected = None if answer == "no answer" else answer or one_line(body)
 
     assert as_answer(body, REQUEST) == expected
 

@@ -1,6 +1,7 @@
 """Cuts a byte stream into lines."""
 
 SHORT_BYTES = 8192
+_BREAKS = bytes.maketrans(b"\r\n", b"  ")
 LINE_LIMIT_BYTES = 64 * 2**20
 
 
@@ -75,3 +76,10 @@ class LineSplitter:
 def _split(block: bytes) -> list[bytes]:
     # Not splitlines: it splits at \r, \v and others too.
     return [line + b"\n" for line in block[:-1].split(b"\n")]
+
+
+def one_line(body: bytes) -> bytes:
+    """Return a JSON text as one line. Outside of strings a line break is a blank, and inside there can be none."""
+    if b"\n" in body or b"\r" in body:
+        body = body.strip(b"\r\n").translate(_BREAKS)
+    return body + b"\n"

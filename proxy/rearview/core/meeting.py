@@ -1,6 +1,6 @@
 """What passes of both sides' names and of the server's tools, kept until somebody is there to hear it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from rearview.core.message import JsonObject
@@ -26,6 +26,8 @@ class Observer(Protocol):
 
 
 Parts = tuple["CallDesk", Observer]
+MakeParts = Callable[[str], Parts]
+"""Makes what judges and watches for a client of that name."""
 
 
 class Meeting:

@@ -53,10 +53,3 @@ class Ear:
             self._held = action.line
         elif isinstance(action, Noise):
             self._errors.send(line)
-
-
-def one_line(body: bytes) -> bytes:
-    """Return a JSON text as one line. Outside of strings a line break is a blank, and inside there can be none."""
-    if b"\n" in body or b"\r" in body:
-        body = body.replace(b"\r", b" ").replace(b"\n", b" ")
-    return body + b"\n"

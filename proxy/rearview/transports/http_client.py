@@ -212,7 +212,9 @@ class Sent(asyncio.Protocol):
         self._begin()
         if self._transport is not None and (not keep or len(self._pool) >= IDLE_LIMIT):
             self._transport.close()
-        elif self.is_usable:
+        elif self._transport is not None and self.is_usable:
+            # Whoever paused it wanted no more of this answer; the next one has to be heard.
+            self._transport.resume_reading()
             self._pool.append(self)
         if listener is not None:
             listener.on_end()

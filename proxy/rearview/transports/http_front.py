@@ -8,13 +8,13 @@ from typing import Protocol
 
 from rearview.errors import PeerError
 from rearview.transports.http_exchange import Exchange
+from rearview.transports.http_heads import JSON
 from rearview.transports.http_server import BODY_LIMIT_BYTES, Connection
 
 DRAIN_SECONDS = 5.0
 """How long answers that have begun may take once the end was asked for."""
 
 LOOK_SECONDS = 0.05
-_JSON = [(b"content-type", b"application/json")]
 
 
 class Handler(Protocol):
@@ -75,11 +75,11 @@ class Front:
     def _handle(self, exchange: Exchange) -> None:
         path = exchange.request.target.partition(b"?")[0]
         if path == b"/healthz":
-            exchange.respond(200, _JSON, b'{"status":"ok"}\n')
+            exchange.respond(200, JSON, b'{"status":"ok"}\n')
         elif path == b"/readyz":
             why = self._handler.readiness()
             body = {"status": "not ready", "why": why} if why else {"status": "ready"}
-            exchange.respond(503 if why else 200, _JSON, json.dumps(body).encode() + b"\n")
+            exchange.respond(503 if why else 200, JSON, json.dumps(body).encode() + b"\n")
         else:
             self._handler.handle(exchange)
 

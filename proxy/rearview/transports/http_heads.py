@@ -6,6 +6,12 @@ from http import HTTPStatus
 Headers = Sequence[tuple[bytes, bytes]]
 """Names as they were written, and values. Compare names with `field`."""
 
+ENDPOINT = b"/mcp"
+"""Where a relay is reached, whatever the path of the server's own address is."""
+
+SESSION_ID = b"mcp-session-id"
+JSON: Headers = ((b"content-type", b"application/json"),)
+
 # RFC 9110 7.6.1: what concerns one connection ends with it. The length is written anew with the body.
 _HOP_BY_HOP = frozenset(
     {

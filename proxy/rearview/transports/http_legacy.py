@@ -9,8 +9,9 @@ from rearview.core.message import JsonObject, exact_id, id_key, look, look_at_ba
 from rearview.transports.children import Children, Running
 from rearview.transports.ear import Ear
 from rearview.transports.http_exchange import Exchange
+from rearview.transports.http_heads import JSON, SESSION_ID
 from rearview.transports.http_media import prefers_events
-from rearview.transports.http_streams import JSON, EventLog, Stream, replay
+from rearview.transports.http_streams import EventLog, Stream, replay
 
 UNSOLICITED = 0
 """The number of the stream that a client opens with GET."""
@@ -93,7 +94,7 @@ class LegacySession:
         for token in post.tokens:
             self._tokens[token] = post
         if not self.version:
-            stream.headers = ((b"mcp-session-id", self.name),)
+            stream.headers = ((SESSION_ID, self.name),)
         self._watch(exchange)
         if prefers_events(exchange.request.headers):
             stream.begin()

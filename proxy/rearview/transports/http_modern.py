@@ -3,12 +3,11 @@
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any
 
 from rearview.core.inject import encode, error_answer
-from rearview.core.meeting import Parts
+from rearview.core.meeting import MakeParts
 from rearview.core.message import JsonObject, exact_id, look
 from rearview.core.renaming import CANCELLED, ENDED_SUBSCRIPTION, ID, PROGRESS, TOKEN, swap
 from rearview.core.session import Session
@@ -17,9 +16,9 @@ from rearview.transports.children import Children, Running
 from rearview.transports.ear import Ear
 from rearview.transports.http_asked import LISTEN, Asked, names_in
 from rearview.transports.http_exchange import Exchange
-from rearview.transports.http_heads import field
-from rearview.transports.http_routing import MISMATCH, Parameter, disagreement, objection, parameters, status_of
-from rearview.transports.http_streams import JSON
+from rearview.transports.http_fields import Parameter, parameters
+from rearview.transports.http_heads import JSON, field
+from rearview.transports.http_routing import MISMATCH, disagreement, objection, status_of
 from rearview.transports.judge import Report
 from rearview.transports.restarts import Restarts
 
@@ -34,7 +33,7 @@ INVALID_REQUEST = -32600
 class ModernClients:
     """One child for all, started for the first request and again when it has ended."""
 
-    def __init__(self, children: Children, make: Callable[[str], Parts], report: Report) -> None:
+    def __init__(self, children: Children, make: MakeParts, report: Report) -> None:
         self._children = children
         self._make = make
         self._report = report
@@ -220,7 +219,6 @@ class ModernClients:
             answers = ear.session.server_gone(exit_code, last_words, time.monotonic())
             for line in answers:
                 self._wrote([line])
-
         for asked in list(self._asked.values()):
             asked.stream.end()
         self._asked.clear()

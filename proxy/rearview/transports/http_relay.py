@@ -5,6 +5,7 @@ import time
 from rearview.core.actions import PASS, Answer, FromServer, Replace, Swallow
 from rearview.core.events import Event, EventReader, with_data
 from rearview.core.inject import HINT_LIMIT_BYTES, error_answer
+from rearview.core.meeting import MakeParts
 from rearview.core.message import look
 from rearview.core.session import Session
 from rearview.errors import PeerError
@@ -12,18 +13,14 @@ from rearview.transports.guard import Guard
 from rearview.transports.http_auth import Names
 from rearview.transports.http_client import Origin, Sent
 from rearview.transports.http_exchange import Exchange
-from rearview.transports.http_heads import Headers, field, travelling
-from rearview.transports.http_sessions import SESSION_ID, MakeParts, Sessions
+from rearview.transports.http_heads import ENDPOINT, JSON, SESSION_ID, Headers, field, travelling
+from rearview.transports.http_sessions import Sessions
 from rearview.transports.judge import Report
-
-ENDPOINT = b"/mcp"
-"""Where a relay is reached, whatever the path of the server's own address is."""
 
 LOOK_LIMIT_BYTES = 8 * 2**20
 """Of a longer JSON answer no copy is kept: its call ends without an outcome."""
 
 _ASKING = frozenset({401, 403})
-_JSON = [(b"content-type", b"application/json")]
 
 
 class HttpRelay:
@@ -42,13 +39,13 @@ class HttpRelay:
         request = exchange.request
         objection = self._guard.objection(request.headers)
         if objection:
-            exchange.respond(403, _JSON, error_answer(None, objection, {}))
+            exchange.respond(403, JSON, error_answer(None, objection, {}))
             return
         session = self.sessions.of(request.headers)
         if request.method == b"POST" and request.body:
             answer = self._judged(session, request.body)
             if answer is not None:
-                exchange.respond(200, _JSON, answer)
+                exchange.respond(200, JSON, answer)
                 return
         _Hop(self, exchange, session).go()
 
@@ -177,7 +174,7 @@ class _Hop:
             self._exchange.abort()
         else:
             body = look(self._exchange.request.body) or {}
-            self._exchange.respond(502, _JSON, error_answer(body.get("id"), f"{error}", {}))
+            self._exchange.respond(502, JSON, error_answer(body.get("id"), f"{error}", {}))
         self._relay.sessions.done(self._session)
 
     def _left(self) -> None:

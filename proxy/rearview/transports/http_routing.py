@@ -3,14 +3,11 @@
 What stands between routes and permits by the fields alone; a server that went by another body would undo that.
 """
 
-import base64
-import binascii
 import re
-from collections.abc import Iterator
-from typing import Any, NamedTuple
 
 from rearview.core.calls import MODERN_KEY
 from rearview.core.message import JsonObject
+from rearview.transports.http_fields import NAMED_BY, TASKS, Parameter, argument, decoded, written
 from rearview.transports.http_heads import Headers, field
 from rearview.transports.http_media import VERSION
 
@@ -18,20 +15,10 @@ MISMATCH = -32020
 INVALID_PARAMS = -32602
 METHOD = b"mcp-method"
 NAME = b"mcp-name"
-_NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-_ENCODED = re.compile(r"=\?base64\?(.*)\?=")
 _DECIMAL = re.compile(r"-?[0-9]+(\.0+)?")
 
 # The JSON-RPC errors that the transport has to tell in the status, too.
 _STATUS = {-32700: 400, -32600: 400, -32602: 400, -32020: 400, -32021: 400, -32022: 400, -32601: 404}
-
-
-class Parameter(NamedTuple):
-    """An argument that a tool's schema wants repeated in a field of the head."""
-
-    path: tuple[str, ...]
-    field: str
-    kind: object
 
 
 def status_of(body: JsonObject) -> int:
@@ -57,25 +44,11 @@ def objection(headers: Headers, message: JsonObject) -> tuple[int, str] | None:
         return MISMATCH, "Mcp-Method does not say what the body says"
     method = f"{message.get('method')}"
     # Of tasks, an extension, some methods are named by their task and some are not.
-    by = "taskId" if method.startswith("tasks/") and NAME in names else _NAMED_BY.get(method, "")
+    by = "taskId" if method.startswith(TASKS) and NAME in names else NAMED_BY.get(method, "")
     named = params.get(by)
     if named is not None and decoded(field(headers, NAME)) != named:
         return MISMATCH, "Mcp-Name does not say what the body says"
     return None
-
-
-def parameters(tool: JsonObject) -> list[Parameter]:
-    """Return what the schema of a tool wants repeated."""
-    return list(_annotated(tool.get("inputSchema"), ()))
-
-
-def _annotated(schema: Any, path: tuple[str, ...]) -> Iterator[Parameter]:
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    for key, value in properties.items() if isinstance(properties, dict) else ():
-        if isinstance(value, dict):
-            if isinstance(value.get("x-mcp-header"), str):
-                yield Parameter((*path, key), value["x-mcp-header"], value.get("type"))
-            yield from _annotated(value, (*path, key))
 
 
 def disagreement(headers: Headers, arguments: object, wanted: list[Parameter]) -> str:
@@ -83,8 +56,8 @@ def disagreement(headers: Headers, arguments: object, wanted: list[Parameter]) -
     for parameter in wanted:
         name = f"Mcp-Param-{parameter.field}"
         told = [value for key, value in headers if key.lower() == name.lower().encode()]
-        value = _argument(arguments, parameter.path)
-        text = _written(value)
+        value = argument(arguments, parameter.path)
+        text = written(value)
         if len(told) > 1:
             return f"the field {name} stands there twice"
         if bool(told) != (text is not None):
@@ -94,32 +67,7 @@ def disagreement(headers: Headers, arguments: object, wanted: list[Parameter]) -
     return ""
 
 
-def _argument(arguments: object, path: tuple[str, ...]) -> object:
-    for key in path:
-        arguments = arguments.get(key) if isinstance(arguments, dict) else None
-    return arguments
-
-
-def _written(value: object) -> str | None:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value) if isinstance(value, str | int | float) else None
-
-
 def _same(told: str | None, text: str, value: object, kind: object) -> bool:
     if told is not None and kind == "integer" and isinstance(value, int | float) and _DECIMAL.fullmatch(told):
         return int(told.partition(".")[0]) == value
     return told == text
-
-
-def decoded(value: bytes) -> str | None:
-    """Return what a field says, also as `=?base64?…?=`; `None` if that is no base64 of UTF-8."""
-    text = value.strip(b" \t").decode("latin-1")
-    found = _ENCODED.fullmatch(text)
-    if found is None:
-        return text
-    try:
-        inside = base64.b64decode(found[1], validate=True)
-        return inside.decode() if base64.b64encode(inside).decode() == found[1] else None
-    except (binascii.Error, UnicodeDecodeError):
-        return None

@@ -3,21 +3,16 @@
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable
 from functools import partial
 from hashlib import blake2b
 
-from rearview.core.meeting import Parts
+from rearview.core.meeting import MakeParts, Parts
 from rearview.core.session import Session
-from rearview.transports.http_heads import Headers, field
+from rearview.transports.http_heads import SESSION_ID, Headers, field
 
-SESSION_ID = b"mcp-session-id"
 SESSIONS_LIMIT = 10_000
 CLIENTS_LIMIT = 1_000
 SETTLE_SECONDS = 0.05
-
-MakeParts = Callable[[str], Parts]
-"""Makes what judges and watches for a client of that name."""
 
 
 class Sessions:

@@ -4,9 +4,8 @@ import time
 from collections import deque
 
 from rearview.transports.http_exchange import Exchange
-from rearview.transports.http_heads import Headers
+from rearview.transports.http_heads import JSON, Headers
 
-JSON: Headers = ((b"content-type", b"application/json"),)
 EVENTS: Headers = (
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),

@@ -3,26 +3,24 @@
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
+from rearview.core.framing import one_line
 from rearview.core.inject import error_answer
-from rearview.core.meeting import Parts
+from rearview.core.meeting import MakeParts
 from rearview.core.message import JsonObject, look, look_at_batch
 from rearview.core.session import Session
 from rearview.errors import PeerError
 from rearview.transports.children import Children
-from rearview.transports.ear import Ear, one_line
+from rearview.transports.ear import Ear
 from rearview.transports.guard import Guard
 from rearview.transports.http_exchange import Exchange
-from rearview.transports.http_heads import field
+from rearview.transports.http_heads import ENDPOINT, JSON, SESSION_ID, field
 from rearview.transports.http_legacy import LegacySession
 from rearview.transports.http_media import LEGACY_VERSIONS, VERSION, is_modern, objection_to_media
 from rearview.transports.http_modern import ModernClients
-from rearview.transports.http_streams import JSON
 from rearview.transports.judge import Report
 
-ENDPOINT = b"/mcp"
-SESSION_ID = b"mcp-session-id"
 LAST_EVENT = b"last-event-id"
 IDLE_SECONDS = 30 * 60.0
 """A child whose client neither asked nor listened for so long is ended; the client will have to initialize anew."""
@@ -30,8 +28,6 @@ IDLE_SECONDS = 30 * 60.0
 PING_SECONDS = 15.0
 UNREAD_BYTES = 64 * 2**20
 """More than that a child must not leave unread."""
-
-MakeParts = Callable[[str], Parts]
 
 
 class HttpToStdio:

@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rearview.core.actions import ToServer
+from rearview.core.framing import one_line
 from rearview.core.message import id_key, look, may_be_message
 from rearview.transports.http_client import Listener, Sent
 from rearview.transports.http_heads import Headers, field
-from rearview.transports.http_upstream_message import Message, as_answer, as_line
+from rearview.transports.http_upstream_message import Message, as_answer
 from rearview.transports.http_upstream_post import Post
 from rearview.transports.http_upstream_refusal import is_lost_session, moved_to, why_refused
 from rearview.transports.http_upstream_session import ServerSession
@@ -116,7 +117,7 @@ class Upstream:
 
     def deliver(self, data: bytes) -> None:
         """Hand on a message of a stream, and see which request it answers."""
-        line = as_line(data)
+        line = one_line(data)
         content = look(line)
         key = id_key(content["id"]) if content is not None and "method" not in content and "id" in content else None
         post = self._open.get(key) if key is not None else None
@@ -160,10 +161,10 @@ class Upstream:
             return
         if body:
             if len(post.open) == 1:
-                self._answered(post, next(iter(post.open)), as_line(body))
+                self._answered(post, next(iter(post.open)), one_line(body))
             else:
                 post.open.clear()
-                self._to_client(as_line(body))
+                self._to_client(one_line(body))
         if post.message.method == "notifications/initialized":
             self._stream.start()
         self.done(post)
@@ -224,9 +225,6 @@ class Upstream:
     def done(self, post: Post) -> None:
         """A post is over."""
         self._posts.discard(post)
-        if self._paused and post.sent is not None:
-            # The connection is idle now, and the next one that gets it has to hear its answer.
-            post.sent.pause(False)
         for key in post.message.requests:
             if self._open.get(key) is post:
                 del self._open[key]

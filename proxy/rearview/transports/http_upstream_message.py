@@ -1,20 +1,15 @@
 """What a line of the client is to an HTTP server: a body, the requests in it, and header fields that repeat it."""
 
-import base64
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from rearview.core.calls import MODERN_KEY
+from rearview.core.framing import one_line
 from rearview.core.jsonspan import locate
 from rearview.core.meeting import as_mapping
 from rearview.core.message import JsonObject, exact_id, id_key, look, look_at_batch
+from rearview.transports.http_fields import NAMED_BY, TASKS, Parameter, argument, encoded, parameters, written
 from rearview.transports.http_heads import Headers
-
-_BREAKS = bytes.maketrans(b"\r\n", b"  ")
-_PLAIN = re.compile(r"[\x20-\x7e]*")
-_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
 
 class Message:
@@ -56,7 +51,7 @@ class Tools:
     """What `tools/list` said that decides how a call is sent: fields that repeat arguments, and what only reads."""
 
     def __init__(self) -> None:
-        self._repeated: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+        self._repeated: dict[str, list[Parameter]] = {}
         self._read_only: set[str] = set()
 
     def learn(self, result: Mapping[str, Any]) -> None:
@@ -66,7 +61,7 @@ class Tools:
             name = as_mapping(tool).get("name")
             if type(name) is not str:
                 continue
-            self._repeated[name] = list(_annotated(tool.get("inputSchema"), ()))
+            self._repeated[name] = parameters(tool)
             if as_mapping(tool.get("annotations")).get("readOnlyHint") is True:
                 self._read_only.add(name)
             else:
@@ -81,51 +76,17 @@ class Tools:
     def fields(self, message: Message) -> Headers:
         """Return the fields that 2026-07-28 wants beside a request of its own."""
         params, method = message.params, message.method
-        fields = [(b"mcp-protocol-version", _value(message.modern)), (b"mcp-method", _value(method))]
-        key = "taskId" if method.startswith("tasks/") else _NAMED_BY.get(method, "")
+        fields = [(b"mcp-protocol-version", encoded(message.modern)), (b"mcp-method", encoded(method))]
+        key = "taskId" if method.startswith(TASKS) else NAMED_BY.get(method, "")
         name = params.get(key)
         if type(name) is str:
-            fields.append((b"mcp-name", _value(name)))
+            fields.append((b"mcp-name", encoded(name)))
         if method == "tools/call" and type(name) is str:
-            for path, token in self._repeated.get(name, ()):
-                value = _written(_at(params.get("arguments"), path))
+            for parameter in self._repeated.get(name, ()):
+                value = written(argument(params.get("arguments"), parameter.path))
                 if value is not None:
-                    fields.append((b"mcp-param-" + token.encode(), _value(value)))
+                    fields.append((b"mcp-param-" + parameter.field.encode(), encoded(value)))
         return fields
-
-
-def _annotated(schema: object, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    for name, part in as_mapping(as_mapping(schema).get("properties")).items():
-        token = as_mapping(part).get("x-mcp-header")
-        if type(token) is str and _TOKEN.fullmatch(token):
-            yield (*path, name), token
-        yield from _annotated(part, (*path, name))
-
-
-def _at(value: object, path: tuple[str, ...]) -> object:
-    for key in path:
-        value = as_mapping(value).get(key)
-    return value
-
-
-def _written(value: object) -> str | None:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value) if isinstance(value, str | int | float) else None
-
-
-def _value(text: str) -> bytes:
-    odd = text != text.strip() or (text.startswith("=?base64?") and text.endswith("?="))
-    if not odd and _PLAIN.fullmatch(text):
-        return text.encode()
-    return b"=?base64?" + base64.b64encode(text.encode("utf-8", "surrogatepass")) + b"?="
-
-
-def as_line(body: bytes) -> bytes:
-    """Return a message of the server as one line: breaks between its parts become blanks."""
-    if b"\n" in body or b"\r" in body:
-        body = body.strip(b"\r\n").translate(_BREAKS)
-    return body + b"\n"
 
 
 def as_answer(body: bytes, message: Message) -> bytes | None:
@@ -145,7 +106,7 @@ def as_answer(body: bytes, message: Message) -> bytes | None:
         body = (
             body[: its[0]] + own_id + body[its[1] :] if its else body[:start] + b'"id":' + own_id + b"," + body[start:]
         )
-    return as_line(body)
+    return one_line(body)
 
 
 def _is_error(content: JsonObject) -> bool:

@@ -6,10 +6,8 @@ from typing import Any
 from rearview.core.actions import FromServer
 from rearview.core.restart import Handshake
 from rearview.transports.http_client import Listener, Origin, Sent
-from rearview.transports.http_heads import Headers, field
+from rearview.transports.http_heads import SESSION_ID, Headers, field
 from rearview.transports.http_upstream_message import Message, Tools
-
-SESSION_ID = b"mcp-session-id"
 
 
 class ServerSession:
