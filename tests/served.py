@@ -110,6 +110,13 @@ def served(home: Path, upstream: str, *options: str) -> AbstractContextManager[S
     return listening(home, "--upstream", upstream, *options)
 
 
+def write_settings(home: Path) -> None:
+    """Settings for tests about bytes: nobody learns behind them, and what may be said is said."""
+    config = home / ".config" / "rearview" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("[learner]\nenabled = false\n[warn]\ncontrol_share = 0.0\n")
+
+
 @contextmanager
 def listening(home: Path, *options: str) -> Iterator[Served]:
     """Run a relay on a port that the system picks, and wait until it listens."""

@@ -15,7 +15,7 @@ from rearview.learn.model import ScopedLesson
 from rearview.learn.outside import is_outside, outside_class, roots_of
 from rearview_interceptors.api import Condition, Kind
 
-ROOT = "/srv/root"
+ROOT = "/srv/shelf"
 OUTSIDE_ROOT = f"class:path=abspath!^{ROOT}"
 DENIED = "Access denied - path outside allowed directories: {} not in " + ROOT
 
@@ -79,9 +79,9 @@ def test_without_a_plain_border_there_is_none(error: str, arguments: dict[str, A
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ("/etc/x", True), ("/", True), ("/srv", True), ("/srv/rootless", True), ("/srv/root/../x", True),
-        (ROOT, False), (f"{ROOT}/", False), (f"{ROOT}/a", False), ("/srv//root/a", False), ("/srv/./root/a", False),
-        ("/srv/x/../root/a", False), ("a/b", False), ("../x", False), ("~/x", False), ("C:\\x", False), ("", False),
+        ("/etc/x", True), ("/", True), ("/srv", True), ("/srv/shelfless", True), ("/srv/shelf/../x", True),
+        (ROOT, False), (f"{ROOT}/", False), (f"{ROOT}/a", False), ("/srv//shelf/a", False), ("/srv/./shelf/a", False),
+        ("/srv/x/../shelf/a", False), ("a/b", False), ("../x", False), ("~/x", False), ("C:\\x", False), ("", False),
         ("/etc/x\ny", False), ("/etc/" + "x" * 400, False), (7, False), (None, False),
     ],
 )  # fmt: skip

@@ -302,10 +302,10 @@ def test_an_error_may_point_at_a_form(arguments: dict[str, Any], error: str, kin
 @pytest.mark.parametrize(
     ("mended", "expected"),
     [
-        ({"path": "/srv/root/a/b"}, ["class:path=relpath"]),
-        ({"path": "/srv/root/a/c"}, []),
+        ({"path": "/srv/shelf/a/b"}, ["class:path=relpath"]),
+        ({"path": "/srv/shelf/a/c"}, []),
         ({"path": "a/c"}, []),
-        ({"other": "/srv/root/a/b"}, []),
+        ({"other": "/srv/shelf/a/b"}, []),
     ],
 )
 def test_a_missing_file_that_an_absolute_path_finds_was_a_matter_of_form(

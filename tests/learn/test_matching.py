@@ -45,7 +45,7 @@ words = st.sampled_from(
         "20.05.2024", "2024-05-20 10:00", "10:30", "42", "-1.5", "HAT136",
         "/etc/passwd", "/etc//x/../hosts", "~/a b", "C:\\temp",
         "src/main.py", "main.py", "a.com", ".", "ann@example.com",
-        "..", "../x", "a/../b", "a/../../b", "~", "~ann/x", "~ x", "/", "/srv", "/srv/root/a", "/srv/./root",
+        "..", "../x", "a/../b", "a/../../b", "~", "~ann/x", "~ x", "/", "/srv", "/srv/shelf/a", "/srv/./shelf",
         "https://Example.com/x?y=1", "http://u:p@Host:80", "{}", "[1]",
         "a, b, c", "a,b", "one two", "one two three four",
         "123e4567-e89b-12d3-a456-426614174000", "0123456789abcdef", "[redacted:token]",
@@ -70,7 +70,7 @@ flat_arguments = st.dictionaries(keys, scalars, max_size=5)
 any_arguments = flat_arguments | st.dictionaries(keys, inner, max_size=4)
 
 
-ROOTS = ["/srv", "/etc&/srv/root", "/a%26b"]
+ROOTS = ["/srv", "/etc&/srv/shelf", "/a%26b"]
 
 
 def keys_about(arguments: Mapping[str, Any]) -> list[str]:

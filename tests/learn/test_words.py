@@ -83,7 +83,7 @@ def test_a_host_flag_or_command_is_no_known_name(name: str) -> None:
     assert "Check first that what `branch_name` names exists." in text
 
 
-ROOT = "/srv/root"
+ROOT = "/srv/shelf"
 BORDER = f"class:path=abspath!^{ROOT}"
 GONE = (
     "What `path` (a path that leads out of its folder) names was not found. "
@@ -91,19 +91,19 @@ GONE = (
 )
 UPWARDS = (
     "`path` (a path that leads out of its folder) was refused. "
-    "Use a path inside the folder the server was given (`/srv/root`)."
+    "Use a path inside the folder the server was given (`/srv/shelf`)."
 )
 PLACES: list[tuple[str, str, Kind, str, tuple[str, ...], str]] = [
     (BORDER, "/opt/new", Kind.FORBIDDEN, "", (ROOT,),
-     "`path` (an absolute path) was refused. Use a path inside the folder the server was given (`/srv/root`)."),
+     "`path` (an absolute path) was refused. Use a path inside the folder the server was given (`/srv/shelf`)."),
     (BORDER, "/opt/new", Kind.ARGUMENT, "", (ROOT,),
-     "`path` (an absolute path) was not accepted. Use a path inside the folder the server was given (`/srv/root`)."),
+     "`path` (an absolute path) was not accepted. Use a path inside the folder the server was given (`/srv/shelf`)."),
     (BORDER, "/opt/new", Kind.OTHER, "", (),
      "It failed with `path` (an absolute path). Use a path inside a folder that the server was given."),
     (BORDER, "/opt/new", Kind.FORBIDDEN, "relpath", (ROOT,),
-     "`path` (an absolute path) was refused. Use a path inside the folder the server was given (`/srv/root`)."),
+     "`path` (an absolute path) was refused. Use a path inside the folder the server was given (`/srv/shelf`)."),
     ("class:path=abspath^/opt", "/opt/new", Kind.FORBIDDEN, "relpath", (ROOT,),
-     "`path` (an absolute path) was refused. Use a path inside the folder the server was given (`/srv/root`)."),
+     "`path` (an absolute path) was refused. Use a path inside the folder the server was given (`/srv/shelf`)."),
     ("class:path=uppath", "../new", Kind.FORBIDDEN, "", (ROOT,),
      UPWARDS),
     ("class:path=uppath", "../new", Kind.FORBIDDEN, "", (),

@@ -176,6 +176,31 @@ def test_a_full_queue_drops_counts_and_says_so_once(tmp_path: Path) -> None:
     assert heard.names == ["journal.queue_full"]
 
 
+def test_only_while_the_queue_is_nearly_full_some_items_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    release, started = Event(), Event()
+    pauses: list[tuple[int, float]] = []
+
+    def held(item: Any) -> bytes | None:
+        started.set()
+        release.wait(DEADLINE_SECONDS)
+        return encode(item)
+
+    journal = journal_in(tmp_path, Heard(), encode=held, limits=Limits(queue_records=400))
+    journal.put(0, 10)
+    assert started.wait(DEADLINE_SECONDS)
+    with monkeypatch.context() as patched:
+        # The writer is held, so only the thread that puts can sleep here.
+        patched.setattr(journal_module.time, "sleep", lambda seconds: pauses.append((journal.offered, seconds)))
+        for number in range(1, 390):
+            journal.put(number, 10)
+    release.set()
+    journal.close(DEADLINE_SECONDS)
+
+    assert [at for at, _ in pauses] == [304, 320, 336, 352, 368, 384]
+    assert {seconds for _, seconds in pauses} == {journal_module.PAUSE_SECONDS}
+    assert (journal.written, journal.dropped) == (390, 0)
+
+
 def test_the_queue_is_limited_by_weight_too(tmp_path: Path) -> None:
     heard = Heard()
     journal = journal_in(tmp_path, heard, limits=Limits(queue_bytes=1000))

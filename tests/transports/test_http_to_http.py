@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from served import Asked, Served, Upstream, call, result, served, streamed, unchunked, whole
+from served import Asked, Served, Upstream, call, result, served, streamed, unchunked, whole, write_settings
 from wrapped import PATIENCE_SECONDS, environment, eventually
 
 WRONG = "Invalid arguments: missing required field 'path'"
@@ -21,9 +21,7 @@ KINDS = ("json", "sse")
 
 @pytest.fixture(autouse=True)
 def settings(tmp_path: Path) -> None:
-    config = tmp_path / ".config" / "rearview" / "config.toml"
-    config.parent.mkdir(parents=True)
-    config.write_text("[learner]\nenabled = false\n[warn]\ncontrol_share = 0.0\n")
+    write_settings(tmp_path)
 
 
 @pytest.fixture

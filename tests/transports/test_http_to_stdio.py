@@ -12,7 +12,7 @@ import pytest
 from mcp import Client, StdioServerParameters, stdio_client
 
 from e2e.test_conversation import SEEN, SERVER, Talker, legacy, modern
-from served import Served, call, listening
+from served import Served, call, listening, write_settings
 from wrapped import PATIENCE_SECONDS, eventually, is_alive
 
 CHATTY = str(Path(__file__).parent.parent / "fixtures" / "chatty_server.py")
@@ -28,9 +28,7 @@ HELLO = {
 
 @pytest.fixture(autouse=True)
 def settings(tmp_path: Path) -> None:
-    config = tmp_path / ".config" / "rearview" / "config.toml"
-    config.parent.mkdir(parents=True)
-    config.write_text("[learner]\nenabled = false\n[warn]\ncontrol_share = 0.0\n")
+    write_settings(tmp_path)
 
 
 @pytest.fixture
