@@ -58,18 +58,14 @@ class Relay:
         self._capture = Capture(recorder.finished, lambda s, t: config.capture_for(s, t) != "off")
         self._lessons = LessonsFile(state.lessons, recorder.report) if state else _NoLessons()
         self._tools: dict[str, ToolFacts] = {}
-        self._speaker = Speaker(
-            control_share=config.warn.control_share,
-            budget=config.warn.budget_per_task,
-            mode_for=lambda tool: config.mode_for(server, tool),
-        )
         self._voice = SpokenWords(self._tools, _bases(command), config.warn.locale)
         self._digest = _digester(state)
         self._tally = Tally()
         recorder.evaluated = lambda: self._tally.evaluated
 
     def parts(self, client: str = "") -> tuple[CallDesk, Observer]:
-        """Return what judges and watches one conversation: with memory of its own, and the same lessons as all.
+        """Return what judges and watches one conversation: it has the lessons of all, and its own memory of what failed
+        and of what was said.
 
         `client` names the other side where that is not the process that started us.
         """
@@ -89,7 +85,11 @@ class Relay:
         desk = CallDesk(
             self._server,
             Chain(self._interceptors, time.perf_counter, report, ours=(self._capture, warn)),
-            self._speaker,
+            Speaker(
+                control_share=config.warn.control_share,
+                budget=config.warn.budget_per_task,
+                mode_for=lambda tool: config.mode_for(self._server, tool),
+            ),
             voice=self._voice,
             reading=Reading(
                 self._digest,
@@ -138,8 +138,7 @@ def relay_for(server: str, config_file: str, command: Sequence[str], state_folde
         config = load(path, Path(_project()), os.environ)
     except (ConfigError, OSError) as error:
         report("config.unusable", {"reason": str(error), "what_now": "relaying without capture and warnings"})
-        config = Config(owner="unknown", capture=CaptureOptions(mode="off"), warn=Warn(mode="observe"))
-        return Relay(config, path, _stored_name(server), command, None)
+        return blind_relay(_stored_name(server), command)
     for note in config.notes:
         report("config.project_ignored", {"note": note})
     named = {"REARVIEW_STATE_DIR": state_folder} if state_folder else {}
@@ -147,6 +146,12 @@ def relay_for(server: str, config_file: str, command: Sequence[str], state_folde
     if name != server:
         config = _also_called(config, server, name)
     return Relay(config, path, name, command, _state({**os.environ, **named}))
+
+
+def blind_relay(server: str, command: Sequence[str]) -> Relay:
+    """Return a relay that neither stores nor says anything."""
+    config = Config(owner="unknown", capture=CaptureOptions(mode="off"), warn=Warn(mode="observe"))
+    return Relay(config, None, server, command, None)
 
 
 def _stored_name(server: str) -> str:

@@ -331,3 +331,15 @@ def test_two_lengths_of_one_body_are_refused(relay: Served, upstream: Upstream) 
 
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert upstream.asked == []
+
+
+def test_what_one_session_was_told_is_not_taken_as_told_to_another(relay: Served, upstream: Upstream) -> None:
+    upstream.answer = fails("json")
+
+    held = []
+    for session in ("a", "b"):
+        relay.post(call(1, file="x"), f"Mcp-Session-Id: {session}")
+        held.append(relay.post(call(2, file="x"), f"Mcp-Session-Id: {session}")[2])
+
+    assert [text_of("json", body).startswith(WRONG) for body in held] == [False, False]
+    assert len(upstream.asked) == 2

@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from rearview.app import Relay, relay_for
+from rearview.app import Relay, blind_relay, relay_for
 from rearview.cli.wrap import GARBAGE_THRESHOLD, SWITCH_SECONDS, USAGE_ERROR, Options
-from rearview.config import Capture, Config, Warn
 from rearview.core.meeting import Parts
 from rearview.core.session import Session
 from rearview.errors import ConfigError, PeerError
@@ -36,7 +35,7 @@ def relay_to(options: Options, *, disabled: bool) -> int:
 
     def load() -> Parts:
         name = options.name or origin.host or "server"
-        loaded.append(_blind(name) if disabled else relay_for(name, options.config, (), options.state))
+        loaded.append(blind_relay(name, ()) if disabled else relay_for(name, options.config, (), options.state))
         return loaded[0].parts()
 
     try:
@@ -45,11 +44,6 @@ def relay_to(options: Options, *, disabled: bool) -> int:
         for relay in loaded:
             relay.close()
     return 0
-
-
-def _blind(name: str) -> Relay:
-    """Return a relay that neither remembers nor says anything."""
-    return Relay(Config(owner="unknown", capture=Capture(mode="off"), warn=Warn(mode="observe")), None, name, (), None)
 
 
 def _origin(url: str) -> Origin:
